@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Literal, Protocol
 
 IAP_RANGE = "35.235.240.0/20"
-"""The addresses that Google's IAP relay comes from; in a rehearsal the pod network's gateway stands for it."""
+"""Where Google's IAP relay comes from; in a rehearsal the pod network's gateway address stands for it."""
 
 
 class HostsError(Exception):
@@ -60,7 +60,7 @@ class HostSpec:
 
 @dataclass(frozen=True)
 class FirewallRule:
-    """A VPC firewall rule. Ranges are CIDR texts; `ports` as Google writes them ("22", "8000-9000"), () = all."""
+    """A VPC firewall rule: (protocol, ports) pairs, ports as Google writes them ("22", "8000-9000"), () = all."""
 
     name: str
     network: str
@@ -76,7 +76,7 @@ class FirewallRule:
 
 
 class HostState(StrEnum):
-    """`stopped` was asked for, `dead` was not; `missing`: created here once, and gone from the engine since."""
+    """`stopped` was asked for, `dead` was not; `missing` was created once, and is gone from the engine."""
 
     RUNNING = "running"
     STOPPED = "stopped"
@@ -88,7 +88,7 @@ DeathCallback = Callable[[str], Awaitable[None]]
 
 
 class HostsBackend(Protocol):
-    """Runs hosts. Every method is idempotent; each raises HostsError, and nothing else, for what a user can mend."""
+    """Runs hosts. Every method is idempotent, and raises HostsError for what a user can mend."""
 
     async def prepare_subnetwork(self, spec: SubnetworkSpec) -> str | None:
         """Make the network of a subnetwork, or bring its `nat` up to date.
@@ -129,7 +129,7 @@ class HostsBackend(Protocol):
         ...
 
     async def leftovers(self) -> list[str]:
-        """What of this rehearsal still exists, each as "container NAME (KEY)" or "network NAME (SUBNETWORK)"."""
+        """What of this rehearsal still exists: "container NAME (KEY)", "network NAME (SUBNETWORK)"."""
         ...
 
     async def close(self) -> None:
