@@ -309,7 +309,7 @@ def _parse(name: str) -> tuple[Generation | None, int | None]:
 def _why_unknown(name: str) -> str:
     if _TPU7X.match(name.strip().lower()):
         return (
-            "is a TPU7x (Ironwood), which Google serves through Compute Engine, not through the Cloud TPU API; "
+            "is a TPU7x (Ironwood), served by Compute Engine and not by the Cloud TPU API; "
             "tpuwright does not speak that yet: take a v6e or v5p type"
         )
     alias = meant(name)
