@@ -1,0 +1,1 @@
+"""The whole life cycle on this machine: create, configure, verify, repeat, destroy, and look for what is left."""
