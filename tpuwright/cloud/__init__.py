@@ -1,0 +1,1 @@
+"""Thin typed readers of Google's APIs, and their errors in plain words."""
