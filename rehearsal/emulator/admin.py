@@ -1,0 +1,84 @@
+"""The emulator's own API, under /_emulator: status, settings, trouble on purpose, reset."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Awaitable, Callable
+
+import psutil
+from pydantic import ValidationError
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from rehearsal.emulator.cloud import Cloud
+from rehearsal.emulator.errors import ApiError, unauthenticated
+from rehearsal.emulator.handlers import Json
+from rehearsal.emulator.settings import EmulatorSettings
+
+Admin = Callable[[Request, Cloud], Awaitable[Json]]
+
+
+def admin_routes(cloud: Cloud) -> list[Route]:
+    """Routes that need the user's token (a service account's does not do)."""
+
+    def guarded(admin: Admin) -> Callable[[Request], Awaitable[Response]]:
+        async def endpoint(request: Request) -> Response:
+            code = 200
+            try:
+                token = request.headers.get("authorization", "").removeprefix("Bearer ")
+                if cloud.tokens.caller(token) != "rehearsal-user":
+                    raise unauthenticated(missing=not token)
+                body = await admin(request, cloud)
+            except ApiError as error:
+                code, body = error.http_code, error.body("emulator")
+            return Response(json.dumps(body), code, media_type="application/json")
+
+        return endpoint
+
+    return [
+        Route("/_emulator/status", guarded(_status), methods=["GET"]),
+        Route("/_emulator/settings", guarded(_settings), methods=["GET", "PUT", "PATCH"]),
+        Route("/_emulator/reset", guarded(_reset), methods=["POST"]),
+    ]
+
+
+async def _status(_request: Request, cloud: Cloud) -> Json:
+    return {
+        "project": cloud.project,
+        "pid": os.getpid(),
+        "memory_bytes": psutil.Process().memory_info().rss,
+        "hosts_backend": type(cloud.hosts).__name__,
+        "hosts": {key: state.value for key, state in (await cloud.hosts.states()).items()},
+    }
+
+
+async def _settings(request: Request, cloud: Cloud) -> Json:
+    if request.method != "GET":
+        try:
+            given = await request.json()
+        except ValueError as problem:
+            raise ApiError(400, f"The settings are not JSON: {problem}") from None
+        base = cloud.settings.model_dump() if request.method == "PATCH" else {}
+        try:
+            settings = EmulatorSettings.model_validate(_merged(base, given))
+        except ValidationError as problem:
+            first = problem.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            raise ApiError(400, f"Emulator setting {where or 'root'}: {first['msg']}.") from None
+        for fault in settings.faults.api:
+            fault.since = fault.since or cloud.clock.timestamp()
+        cloud.save_settings(settings)
+    return cloud.settings.model_dump(mode="json")
+
+
+async def _reset(_request: Request, cloud: Cloud) -> Json:
+    await cloud.reset()
+    return {}
+
+
+def _merged(base: object, change: object) -> object:
+    if isinstance(base, dict) and isinstance(change, dict):
+        return {**base, **{key: _merged(base.get(key), value) for key, value in change.items()}}
+    return change

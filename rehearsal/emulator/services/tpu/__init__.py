@@ -1,0 +1,1 @@
+"""Cloud TPU, v2 and v2alpha1."""
