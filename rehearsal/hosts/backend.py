@@ -60,7 +60,7 @@ class HostSpec:
 
 @dataclass(frozen=True)
 class FirewallRule:
-    """A VPC firewall rule: (protocol, ports) pairs, ports as Google writes them ("22", "8000-9000"), () = all."""
+    """A VPC firewall rule; (protocol, ports) pairs, ports as Google has them ("22", "80-90"), () = all."""
 
     name: str
     network: str
