@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import docker
 import httpx
 
 from rehearsal.lifecycle.steps import StepFailed
@@ -34,9 +35,7 @@ def left_in_cloud(endpoint: str, token: str, project: str) -> list[str]:
             found += [_name(item) for item in _items(_get(client, path.format(project=project)), key)]
         policy = client.post(f"/v1/projects/{project}:getIamPolicy", json={})
         if policy.status_code != httpx.codes.OK:
-            raise StepFailed(
-                f"The IAM policy of {project} could not be read, so a leak there would go unseen."
-            )
+            raise StepFailed(f"The IAM policy of {project} could not be read, so a leak there would go unseen.")
         for binding in policy.json().get("bindings", []):
             found += [
                 f"IAM binding {binding['role']} of {member}"
@@ -44,6 +43,21 @@ def left_in_cloud(endpoint: str, token: str, project: str) -> list[str]:
                 if member.endswith(f"@{project}.iam.gserviceaccount.com")
             ]
     return sorted(found)
+
+
+def left_in_docker() -> list[str]:
+    """Containers (running or not) and networks that a rehearsal of this checkout has made and that still exist."""
+    labels = {"label": f"{LABEL}={rehearsal_id()}"}
+    with closing(docker.from_env()) as engine:
+        containers = [f"container {found.name}" for found in engine.containers.list(all=True, filters=labels)]
+        return containers + [f"network {found.name}" for found in engine.networks.list(filters=labels)]
+
+
+def running_containers() -> list[str]:
+    """Ids of this rehearsal's running containers."""
+    with closing(docker.from_env()) as engine:
+        running = engine.containers.list(filters={"label": f"{LABEL}={rehearsal_id()}"}, sparse=True)
+        return [str(found.id) for found in running]
 
 
 def _get(client: httpx.Client, path: str) -> dict[str, Any]:

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tpuwright.errors import TpuwrightError
 
-class RehearsalRunning(Exception):
+
+class RehearsalRunning(TpuwrightError):
     """Another process rehearses in this checkout."""
 
 

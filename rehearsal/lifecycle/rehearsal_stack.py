@@ -9,9 +9,11 @@ from typing import Any
 
 import yaml
 
+from rehearsal.environment import STACK
 from rehearsal.lifecycle.machine_packages import machine_packages
+from rehearsal.paths import RehearsalPaths
+from tpuwright.accelerators import lookup
 
-STACK = "rehearsal"
 LOGIN = "researcher"
 
 # A pod of four hosts, sixteen chips; JAX runs on the CPU there, one device a chip, as this machine has no TPU.
@@ -26,17 +28,16 @@ _POD: dict[str, Any] = {
 }
 
 
-def write_stack_file(project_directory: Path, state_directory: Path, endpoint: str, project: str) -> Path:
+def write_stack_file(project_directory: Path, paths: RehearsalPaths, endpoint: str, project: str) -> Path:
     """Write Pulumi.rehearsal.yaml for an emulator at `endpoint` (http://127.0.0.1:PORT); return its path.
 
     What a person has changed in it (another accelerator type, a second pod) is kept, and so is Pulumi's
     `encryptionsalt`; what depends on this machine (endpoints, packages, key) is written anew.
     """
-    file = project_directory / f"Pulumi.{STACK}.yaml"
-    document = yaml.safe_load(file.read_text(encoding="utf-8")) if file.exists() else None
-    document = document or {}
+    file = stack_file(project_directory)
+    document = (yaml.safe_load(file.read_text(encoding="utf-8")) if file.exists() else None) or {}
     config: dict[str, Any] = document.setdefault("config", {})
-    key = ensure_key(state_directory)
+    key = ensure_key(paths)
     config.update(
         {
             "gcp:project": project,
@@ -55,31 +56,50 @@ def write_stack_file(project_directory: Path, state_directory: Path, endpoint: s
     )
     config.setdefault("tpuwright:pods", [_POD])
     config.setdefault("tpuwright:network", {"ip_cidr_range": "10.200.0.0/16"})
+    _write(file, document)
+    return file
+
+
+def choose_accelerator(project_directory: Path, accelerator_type: str) -> None:
+    """Make the first pod of the stack file an `accelerator_type`, with one CPU device for each JAX device of a host.
+
+    Raises tpuwright.accelerators' error for a type that does not exist.
+    """
+    chosen = lookup(accelerator_type)
+    file = stack_file(project_directory)
+    document = yaml.safe_load(file.read_text(encoding="utf-8"))
+    pod = document["config"]["tpuwright:pods"][0]
+    pod["accelerator_type"] = chosen.name
+    pod["jax_environment"] = {
+        **pod.get("jax_environment", {}),
+        "XLA_FLAGS": f"--xla_force_host_platform_device_count={chosen.devices // chosen.hosts}",
+    }
+    _write(file, document)
+
+
+def stack_file(project_directory: Path) -> Path:
+    return project_directory / f"Pulumi.{STACK}.yaml"
+
+
+def _write(file: Path, document: dict[str, Any]) -> None:
     file.write_text(
         "# Written by `make rehearse`: endpoints, packages and key anew each time, the rest kept as you change it.\n"
         + yaml.safe_dump(document, sort_keys=False),
         encoding="utf-8",
     )
-    return file
 
 
-def ensure_key(state_directory: Path) -> Path:
+def ensure_key(paths: RehearsalPaths) -> Path:
     """The private key with which a rehearsal logs in, made on first use; it never leaves the state directory."""
-    key = state_directory / "ssh" / "id_ed25519"
-    if not key.exists():
-        key.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        subprocess.run(
-            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "tpuwright-rehearsal", "-f", str(key)],
-            check=True,
-        )
-    return key
+    if not paths.ssh_key.exists():
+        paths.ssh_key.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "tpuwright-rehearsal", "-f", str(paths.ssh_key)]
+        subprocess.run(command, check=True)
+    return paths.ssh_key
 
 
-def ensure_passphrase(state_directory: Path) -> Path:
-    """The file with the passphrase that encrypts the secrets of the rehearsal's state; 0600, made on first use."""
-    file = state_directory / "passphrase"
-    if not file.exists():
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file.touch(mode=0o600)
-        file.write_text(secrets.token_urlsafe(24), encoding="utf-8")
-    return file
+def ensure_passphrase(paths: RehearsalPaths) -> None:
+    """Make the passphrase that encrypts the secrets of the rehearsal's state, 0600, where there is none."""
+    if not paths.passphrase.exists():
+        paths.make().passphrase.touch(mode=0o600)
+        paths.passphrase.write_text(secrets.token_urlsafe(24), encoding="utf-8")

@@ -18,10 +18,12 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from tpuwright.errors import TpuwrightError
+
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
-class StepFailed(Exception):
+class StepFailed(TpuwrightError):
     """A step did not do what it was asked; the message is one sentence for people."""
 
 
@@ -68,17 +70,18 @@ class Steps:
             mark = "[green]✓[/]" if ok else "[red]✗[/]"
             self.console.print(f"  {mark} {escape(title)} [dim]{took:.1f} s[/]")
 
-    def run(self, command: Sequence[str], *, extra: Mapping[str, str] | None = None) -> str:
-        """Run `command` as a person would, its output shown line by line; return that output without colours.
+    def run(self, command: Sequence[str], *, quiet: bool = False) -> str:
+        """Run `command` as a person would, its output shown line by line (or only logged); return it without colours.
 
         Raises StepFailed, naming the command, its exit status and the log, when it does not exit 0.
         """
         shown = " ".join(command)
-        self.console.print(f"  [dim]$[/] [bold]{escape(shown)}[/]")
+        if not quiet:
+            self.console.print(f"  [dim]$[/] [bold]{escape(shown)}[/]")
         process = subprocess.Popen(
             command,
             cwd=self.directory,
-            env={**self.environment, **(extra or {})},
+            env=dict(self.environment),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -95,7 +98,7 @@ class Steps:
                     text = Text.from_ansi(raw.rstrip("\n"))
                     lines.append(text.plain)
                     log.write(text.plain + "\n")
-                    if text.plain.strip():
+                    if text.plain.strip() and not quiet:
                         self.console.print(Text("    ").append_text(text), soft_wrap=True)
                 status = process.wait()
             except KeyboardInterrupt:
@@ -103,9 +106,7 @@ class Steps:
                 process.wait()
                 raise
         if status != 0:
-            raise StepFailed(
-                f"`{shown}` ended with exit status {status}; all that it said is in {self._log}."
-            )
+            raise StepFailed(f"`{shown}` ended with exit status {status}; all that it said is in {self._log}.")
         return "\n".join(lines)
 
     def summary(self) -> Table:

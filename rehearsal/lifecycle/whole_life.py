@@ -2,71 +2,130 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from rehearsal.lifecycle.leftovers import left_in_cloud
-from rehearsal.lifecycle.rehearsal_stack import STACK
-from rehearsal.lifecycle.steps import StepFailed, Steps
+from rich.console import Console
+from tpuwright.report import read_report
 
-_RECAP = re.compile(r"^(\S+)\s+: ok=\d+\s+changed=(\d+)\s+unreachable=(\d+)\s+failed=(\d+)", re.MULTILINE)
+from rehearsal.lifecycle.kept import explain_kept
+from rehearsal.lifecycle.leftovers import left_in_cloud, left_in_docker, running_containers
+from rehearsal.lifecycle.memory import PeakMemory
+from rehearsal.lifecycle.rehearsal_stack import STACK, choose_accelerator, ensure_passphrase, write_stack_file
+from rehearsal.lifecycle.steps import StepFailed, Steps
+from rehearsal.paths import RehearsalPaths
+from tpuwright.environment import environment
 
 UP = ["pulumi", "up", "--yes", "--skip-preview", "--non-interactive", "--suppress-outputs"]
 DESTROY = ["pulumi", "destroy", "--yes", "--skip-preview", "--non-interactive"]
 SITE = ["ansible-playbook", "site.yml", "-i", "inventories/pod"]
 
-
-@dataclass(frozen=True)
-class Cloud:
-    """The embedded cloud that a rehearsal runs in."""
-
-    endpoint: str
-    token: str
-    project: str
+_RECAP = re.compile(r"^(\S+)\s+: ok=\d+\s+changed=(\d+)\s+unreachable=(\d+)\s+failed=(\d+)", re.MULTILINE)
 
 
-def create_and_verify(steps: Steps) -> None:
-    """`pulumi up`, `site.yml`, and a look at the report that the verification wrote."""
-    with steps.step("Create the pod"):
-        steps.run(UP)
-    with steps.step("Configure and verify it"):
-        report = report_file(steps.directory)
-        report.unlink(missing_ok=True)
-        steps.run(SITE)
-        steps.console.print(f"  {check_report(report)}")
+@dataclass
+class Rehearsal:
+    """One run of the whole life cycle in `project`, with its state under `paths`."""
+
+    console: Console
+    project: Path
+    paths: RehearsalPaths
+    steps: Steps = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.steps = Steps(self.console, self.paths.root / "logs", dict(os.environ), self.project)
+
+    def run(self, *, keep: bool, accelerator_type: str | None) -> None:
+        """Run every step; raises StepFailed at the first that does not hold, with the times printed all the same."""
+        memory: PeakMemory | None = None
+        try:
+            with self.steps.step("Start the embedded cloud"):
+                daemon = self._start_cloud(accelerator_type)
+            memory = PeakMemory(running_containers, daemon["pid"])
+            memory.start()
+            with self.steps.step("Settle what an earlier run left open"):
+                self.steps.run(["tpuwright", "recover", STACK])
+            self._create_and_verify()
+            self._repeat_without_change()
+            if keep:
+                explain_kept(self.console, self.project)
+                return
+            self._destroy_and_look(daemon["endpoint"], daemon["project"])
+        except StepFailed:
+            self.console.print(
+                "\nWhat was made is still there, to be looked at. `make rehearse` goes on from it; "
+                '`eval "$(tpuwright env rehearsal)" && pulumi destroy` removes it.'
+            )
+            raise
+        finally:
+            self._say_figures(memory)
+
+    def _start_cloud(self, accelerator_type: str | None) -> dict[str, str]:
+        self.steps.run(["tpuwright", "emulator", "start"])
+        daemon = json.loads(self.paths.daemon.read_text(encoding="utf-8"))
+        ensure_passphrase(self.paths)
+        write_stack_file(self.project, self.paths, daemon["endpoint"], daemon["project"])
+        if accelerator_type:
+            choose_accelerator(self.project, accelerator_type)
+        self.steps.environment = {**os.environ, **environment(STACK, self.project)}
+        stacks = json.loads(self.steps.run(["pulumi", "stack", "ls", "--json"], quiet=True))
+        if not any(stack["name"] == STACK for stack in stacks):
+            self.steps.run(["pulumi", "stack", "init", STACK, "--no-select", "--secrets-provider", "passphrase"])
+        return daemon
+
+    def _create_and_verify(self) -> None:
+        with self.steps.step("Create the pod"):
+            self.steps.run(UP)
+        with self.steps.step("Configure and verify it"):
+            report = self.project / ".tpuwright" / STACK / "report.json"
+            report.unlink(missing_ok=True)
+            self.steps.run(SITE)
+            self.console.print(f"  {proof(report)}")
+
+    def _repeat_without_change(self) -> None:
+        with self.steps.step("Create again: nothing may change"):
+            self.steps.run([*UP, "--expect-no-changes"])
+        with self.steps.step("Configure again: nothing may change"):
+            refuse_change(self.steps.run(SITE))
+
+    def _destroy_and_look(self, endpoint: str, cloud_project: str) -> None:
+        with self.steps.step("Destroy"):
+            self.steps.run(DESTROY)
+        with self.steps.step("Look for what is left"):
+            token = self.paths.token.read_text(encoding="utf-8").strip()
+            left = left_in_cloud(endpoint, token, cloud_project) + left_in_docker()
+            if left:
+                raise StepFailed(f"`pulumi destroy` left {len(left)} behind: {', '.join(left)}.")
+            self.console.print("  nothing: no resource in the cloud's API, no container and no network in Docker")
+            self.steps.run(["tpuwright", "emulator", "stop"])
+
+    def _say_figures(self, memory: PeakMemory | None) -> None:
+        self.console.print()
+        self.console.print(self.steps.summary())
+        if memory is not None:
+            memory.stop()
+            self.console.print(
+                f"  peak memory {memory.peak / 2**30:.2f} GiB, of which the emulator {memory.peak_emulator / 2**20:.0f} MiB"
+            )
 
 
-def repeat_without_change(steps: Steps) -> None:
-    """The same two commands again: a change now is a fault of ours."""
-    with steps.step("Create again: nothing may change"):
-        steps.run([*UP, "--expect-no-changes"])
-    with steps.step("Configure again: nothing may change"):
-        changed_hosts(steps.run(SITE))
+def proof(report_file: Path) -> str:
+    """One line of what the verification proved; raises StepFailed where its report is missing or not all green."""
+    if not report_file.exists():
+        raise StepFailed(f"site.yml ended well but wrote no report at {report_file}, so nothing is proved.")
+    report = read_report(report_file)
+    if not report.ok:
+        raise StepFailed(f"The verification failed: {report.summary}")
+    return report.summary
 
 
-def destroy_and_look(steps: Steps, cloud: Cloud) -> None:
-    """`pulumi destroy`, then what the API and Docker still have: it must be nothing."""
-    with steps.step("Destroy"):
-        steps.run(DESTROY)
-    with steps.step("Look for what is left"):
-        left = left_in_cloud(cloud.endpoint, cloud.token, cloud.project)
-        left += left_in_docker()
-        if left:
-            raise StepFailed(f"`pulumi destroy` left {len(left)} behind: {', '.join(left)}.")
-        steps.console.print(
-            "  nothing: no resource in the cloud's API, no container and no network in Docker"
-        )
-
-
-def changed_hosts(output: str) -> None:
+def refuse_change(output: str) -> None:
     """Raise StepFailed where the recap of an Ansible run shows a change, or shows no host at all."""
     recap = _RECAP.findall(output)
     if not recap:
         raise StepFailed("The second run of site.yml reached no host, so it proves nothing.")
     if changed := [f"{host} ({count})" for host, count, *_ in recap if count != "0"]:
         raise StepFailed(f"The second run of site.yml changed {', '.join(changed)}, and must change nothing.")
-
-
-def report_file(project_directory: Path) -> Path:
-    return project_directory / ".tpuwright" / STACK / "report.json"
