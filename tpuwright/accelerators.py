@@ -96,9 +96,7 @@ class UnknownAcceleratorError(ValueError):
 
 
 _ONE_HOST_EACH = {1: 1, 4: 4, 8: 8}  # v5e and v6e: up to 8 chips come on one host, larger slices as 4 a host
-_LARGEST_SIDE = (
-    256  # no published shape has a longer side: 67 cubes of 4x4x4 would need 4x4x268, and is not offered
-)
+_LARGEST_SIDE = 256  # no published shape has a longer side: 67 cubes of 4x4x4 would need 4x4x268, and is not offered
 
 
 def _cubes_up_to(cubes: int) -> tuple[int, ...]:
@@ -233,9 +231,7 @@ def _accelerator(generation: Generation, size: int) -> Accelerator:
     chips_per_host = single.get(chips, 4)
     shape = _shape_2d(chips) if generation.dimensions == 2 else _shape_3d(chips)
     if prod(shape) != chips or chips % chips_per_host:
-        raise AssertionError(
-            f"the table gives {generation.prefix}-{size} the shape {shape} for {chips} chips"
-        )
+        raise AssertionError(f"the table gives {generation.prefix}-{size} the shape {shape} for {chips} chips")
     return Accelerator(
         name=f"{generation.prefix}-{size}",
         generation=generation,
