@@ -116,6 +116,10 @@ class HostsBackend(Protocol):
         """Cut the host's power: it is `dead` afterwards, and reported like any other death."""
         ...
 
+    async def set_tags(self, key: str, tags: Sequence[str]) -> None:
+        """The host's network tags are these until this backend's end; those of its HostSpec are kept with it."""
+        ...
+
     async def apply_firewall(self, rules: Sequence[FirewallRule]) -> None:
         """Replace all rules of all networks by `rules`, on every running host and on those to come."""
         ...
