@@ -24,6 +24,9 @@ _RANGES = {
 }
 _COMMON = {"alt", "key", "fields", "prettyPrint", "access_token", "quotaUser", "userIp", "callback", "$alt"}
 
+_UNDOCUMENTED = {"compute.RouterNat": {"initialNatIps"}}
+"""Fields that the official gcp plugin sends and Google takes, though no discovery document has them."""
+
 
 class ResponseMismatch(Exception):
     """A handler's answer is not what the discovery document promises: a bug of the emulator."""
@@ -155,6 +158,8 @@ class _RequestChecker:
         for key, value in given.items():
             name = key if key in properties else camel_case(key)
             if name not in properties:
+                if name in _UNDOCUMENTED.get(f"{self.document.id.service}.{reference}", ()):
+                    continue
                 if extra is not None:
                     cleaned[key] = self.value(extra, value, f"{path}[{key}]", reference, key)
                     continue

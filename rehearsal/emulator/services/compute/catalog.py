@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from ipaddress import IPv4Network
 
 _ZONE_LETTERS: dict[str, str] = {
     "africa-south1": "abc",
@@ -166,3 +167,29 @@ IMAGES: tuple[Image, ...] = (
         10,
     ),
 )
+
+
+def auto_subnetwork_ranges() -> dict[str, IPv4Network]:
+    """The range of each region's subnetwork in an auto mode network: /20s of 10.128.0.0/9.
+
+    Source: https://cloud.google.com/vpc/docs/subnets#ip-ranges for the regions named here; the others
+    follow in order.
+    """
+    known = {
+        "us-central1": 128,
+        "europe-west1": 132,
+        "us-west1": 138,
+        "asia-east1": 140,
+        "us-east1": 142,
+        "asia-northeast1": 146,
+        "asia-southeast1": 148,
+        "us-east4": 150,
+        "europe-west4": 164,
+        "us-west2": 168,
+        "us-west3": 180,
+        "us-west4": 182,
+        "us-east5": 202,
+        "us-south1": 206,
+    }
+    free = (number for number in range(128, 256, 2) if number not in known.values())
+    return {region: IPv4Network(f"10.{known.get(region) or next(free)}.0.0/20") for region in ZONES}
