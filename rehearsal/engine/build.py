@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 MODULE = Path(__file__).resolve().parent / "module"
-_ENGINE = "github.com/pulumi/pulumi/pkg/v3"
+ENGINE = "github.com/pulumi/pulumi/pkg/v3"
 _VERSION_VARIABLE = "github.com/pulumi/pulumi/sdk/v3/go/common/version.Version"
 _USUAL_PLACE = Path("/usr/local/go/bin/go")  # where Go's own archive goes; often not on the PATH of root
 
@@ -23,9 +23,9 @@ Run = Callable[[Sequence[str], Mapping[str, str], Path], None]
 
 def module_version() -> str:
     """The engine's version that the committed module builds, as `3.256.0`."""
-    required = re.search(rf"^require {re.escape(_ENGINE)} v(\S+)", (MODULE / "go.mod").read_text(), re.MULTILINE)
+    required = re.search(rf"^require {re.escape(ENGINE)} v(\S+)", (MODULE / "go.mod").read_text(), re.MULTILINE)
     if required is None:
-        raise ValueError(f"{MODULE / 'go.mod'} does not require {_ENGINE}")
+        raise ValueError(f"{MODULE / 'go.mod'} does not require {ENGINE}")
     return required[1]
 
 
@@ -47,5 +47,5 @@ def build(go: Path, directory: Path, run: Run) -> None:
         module = Path(temporary) / "module"
         shutil.copytree(MODULE, module)
         linker_flags = f"-s -w -X {_VERSION_VARIABLE}={module_version()}"
-        target = ["-o", str(directory / "pulumi"), f"{_ENGINE}/cmd/pulumi"]
+        target = ["-o", str(directory / "pulumi"), f"{ENGINE}/cmd/pulumi"]
         run([str(go), "build", "-trimpath", "-ldflags", linker_flags, *target], {"CGO_ENABLED": "0"}, module)

@@ -17,31 +17,28 @@ def run(steps: Sequence[Step], board: Board, logs: Path) -> dict[str, StepFailed
     """Bring every step to its end; the failures by key, empty when all is there.
 
     A step that waits for a failed one is left; all others still run, so that running again after the mending has the
-    least to do. `logs` gets one file a step that provided something.
+    least to do. `logs` gets one file a step that had to provide something.
     """
     failures: dict[str, StepFailed] = {}
     with ThreadPoolExecutor(max_workers=len(steps)) as pool, board.shown():
-        missing = [
-            step for step, found in zip(steps, pool.map(_looker(board, failures), steps), strict=True) if not found
-        ]
-        done = {step.key for step in steps if step not in missing} - failures.keys()
-        todo = [step for step in missing if step.key not in failures]
+        states = dict(zip(steps, pool.map(lambda step: _look(step, board, failures), steps), strict=True))
+        done = {step.key for step, state in states.items() if state is State.THERE}
+        todo = [step for step, state in states.items() if state is State.LOOKING]
         running: dict[Future[str], Step] = {}
         while todo or running:
             for step in list(todo):
-                if lost := [key for key in step.after if key in failures]:
-                    todo.remove(step)
-                    failures[step.key] = StepFailed(f"{step.title} needs {', '.join(lost)}, which failed", "make setup")
-                    board.change(step, State.LEFT, f"left, as it needs {', '.join(lost)}")
-                elif all(key in done for key in step.after):
-                    todo.remove(step)
+                awaited = [key for key in step.after if key not in done]
+                lost = [key for key in awaited if key in failures]
+                if not awaited:
                     running[pool.submit(_provide, step, board, logs)] = step
+                elif lost:
+                    failures[step.key] = StepFailed(f"It needs {', '.join(lost)}, which is not there", "see above")
+                    board.change(step, State.LEFT, f"left, as it needs {', '.join(lost)}")
                 else:
-                    board.change(
-                        step, State.WAITING, f"waits for {', '.join(key for key in step.after if key not in done)}"
-                    )
-            finished, _ = wait(running, return_when=FIRST_COMPLETED)
-            for future in finished:
+                    board.change(step, State.WAITING, f"waits for {', '.join(awaited)}")
+                    continue
+                todo.remove(step)
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
                 step = running.pop(future)
                 try:
                     board.change(step, State.DONE, future.result())
@@ -53,7 +50,7 @@ def run(steps: Sequence[Step], board: Board, logs: Path) -> dict[str, StepFailed
 
 
 def needs_password(steps: Sequence[Step]) -> bool:
-    """Whether a step that is missing will want root rights that we have not: then sudo asks before the work begins."""
+    """Whether something missing will want root rights that we have not: then sudo asks before the work begins."""
     return os.geteuid() != 0 and any(step.needs_root() and _missing(step) for step in steps)
 
 
