@@ -9,8 +9,8 @@ import subprocess
 import sys
 
 import pytest
+from echo_relay import Collected, EchoRelay
 
-from tests.unit.iap.relay import Collected, EchoRelay
 from tpuwright.errors import TpuwrightError
 from tpuwright.iap.errors import Where
 from tpuwright.iap.tunnel import Tunnel
