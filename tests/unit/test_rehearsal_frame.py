@@ -15,7 +15,8 @@ from rich.console import Console
 from rehearsal.lifecycle import machine_packages, rehearsal_stack
 from rehearsal.lifecycle.one_at_a_time import RehearsalRunning, only_rehearsal
 from rehearsal.lifecycle.steps import StepFailed, Steps
-from rehearsal.lifecycle.whole_life import changed_hosts
+from rehearsal.lifecycle.whole_life import refuse_change
+from rehearsal.paths import RehearsalPaths
 
 
 def steps(directory: Path) -> Steps:
@@ -67,12 +68,12 @@ def test_a_steps_output_is_returned_and_kept(tmp_path: Path) -> None:
 def test_a_change_on_the_second_run_is_a_failure_that_names_the_host() -> None:
     recap = "pod-w0 : ok=9 changed=0 unreachable=0 failed=0\npod-w1 : ok=9 changed=2 unreachable=0 failed=0\n"
     with pytest.raises(StepFailed, match=r"pod-w1 \(2\)"):
-        changed_hosts(recap)
+        refuse_change(recap)
 
 
 def test_a_second_run_that_reached_no_host_proves_nothing() -> None:
     with pytest.raises(StepFailed, match="no host"):
-        changed_hosts("PLAY RECAP *****\n")
+        refuse_change("PLAY RECAP *****\n")
 
 
 def test_the_machines_ca_bundle_is_handed_on_only_where_it_exists(tmp_path: Path) -> None:
@@ -95,13 +96,13 @@ def test_proxies_and_index_are_taken_from_the_environment() -> None:
 def test_the_stack_file_keeps_what_a_person_changed_and_renews_what_the_machine_decides(
     tmp_path: Path,
 ) -> None:
-    state = tmp_path / "state"
-    file = rehearsal_stack.write_stack_file(tmp_path, state, "http://127.0.0.1:1", "p")
+    paths = RehearsalPaths(tmp_path / "state")
+    file = rehearsal_stack.write_stack_file(tmp_path, paths, "http://127.0.0.1:1", "p")
     document = yaml.safe_load(file.read_text())
     document["encryptionsalt"] = "v1:salt"
     document["config"]["tpuwright:pods"][0]["accelerator_type"] = "v5litepod-8"
     file.write_text(yaml.safe_dump(document))
-    rehearsal_stack.write_stack_file(tmp_path, state, "http://127.0.0.1:2", "p")
+    rehearsal_stack.write_stack_file(tmp_path, paths, "http://127.0.0.1:2", "p")
     after = yaml.safe_load(file.read_text())
     assert after["encryptionsalt"] == "v1:salt"
     assert after["config"]["tpuwright:pods"][0]["accelerator_type"] == "v5litepod-8"
@@ -110,10 +111,10 @@ def test_the_stack_file_keeps_what_a_person_changed_and_renews_what_the_machine_
 
 
 def test_no_secret_stands_in_the_stack_file(tmp_path: Path) -> None:
-    state = tmp_path / "state"
-    passphrase = rehearsal_stack.ensure_passphrase(state)
-    text = rehearsal_stack.write_stack_file(tmp_path, state, "http://127.0.0.1:1", "p").read_text()
-    assert passphrase.read_text() not in text
+    paths = RehearsalPaths(tmp_path / "state")
+    rehearsal_stack.ensure_passphrase(paths)
+    text = rehearsal_stack.write_stack_file(tmp_path, paths, "http://127.0.0.1:1", "p").read_text()
+    assert paths.passphrase.read_text() not in text
     assert "PRIVATE KEY" not in text
-    assert passphrase.stat().st_mode & 0o077 == 0
-    assert (state / "ssh/id_ed25519").stat().st_mode & 0o077 == 0
+    assert paths.passphrase.stat().st_mode & 0o077 == 0
+    assert paths.ssh_key.stat().st_mode & 0o077 == 0

@@ -59,8 +59,6 @@ def locks_of(backend_url: str, project: str, stack: str) -> Iterator[Lock]:
     for file in sorted((root / ".pulumi/locks/organization" / project / stack).glob("*.json")):
         try:
             said = json.loads(file.read_text(encoding="utf-8"))
-            yield Lock(
-                file, int(said["pid"]), str(said["username"]), str(said["hostname"]), str(said["timestamp"])
-            )
+            yield Lock(file, int(said["pid"]), str(said["username"]), str(said["hostname"]), str(said["timestamp"]))
         except (OSError, ValueError, KeyError):
             yield Lock(file, 0, getpass.getuser(), socket.gethostname(), "an unknown time")

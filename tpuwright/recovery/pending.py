@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from tpuwright.errors import TpuwrightError
 from tpuwright.recovery.identity import Identity, identity
 
 Fetch = Callable[[str, str], dict[str, Any] | None]
@@ -24,7 +25,7 @@ class Verdict(Enum):
     REFRESH = "read again from the cloud"
 
 
-class NotOurs(Exception):
+class NotOurs(TpuwrightError):
     """What the cloud has under the name is another stack's: taking it over would be theft."""
 
 

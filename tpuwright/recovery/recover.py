@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tpuwright.errors import TpuwrightError
 from tpuwright.recovery.locks import Lock, locks_of
 from tpuwright.recovery.pending import Fetch, Verdict, judge, pending_operations
 
@@ -13,7 +14,7 @@ Pulumi = Callable[[Sequence[str]], str]
 """Runs `pulumi ARGUMENTS` on the stack and returns its standard output; raises where it fails."""
 
 
-class CannotRecover(Exception):
+class CannotRecover(TpuwrightError):
     """The stack must be left as it is; the message says why and what a person can do."""
 
 
