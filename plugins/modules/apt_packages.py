@@ -15,10 +15,10 @@ DOCUMENTATION = r"""
 module: apt_packages
 short_description: Install Debian packages in one transaction
 description:
-  - Unlike ansible.builtin.apt this reads the state with dpkg-query (milliseconds, and true in check mode on a host
-    whose package lists are still empty), and waits for the lock of the lists as well as that of dpkg, naming who holds it.
+  - Installs what host_state found missing. Unlike ansible.builtin.apt, which fails in check mode while a host's package
+    lists are empty, and waits only for dpkg, this waits for the lock of the lists as well, and names who holds it.
 options:
-  names: {type: list, elements: str, required: true}
+  names: {type: list, elements: str, required: true, description: "Missing packages, as host_state tells."}
   recommends: {type: bool, default: false, description: "Install recommended packages too."}
   lock_timeout: {type: int, default: 600, description: "Seconds to wait for another package manager."}
   lists_valid: {type: int, default: 86400, description: "Seconds for which downloaded package lists are good."}
@@ -27,12 +27,6 @@ attributes: {check_mode: {support: full}}
 
 LOCKS = ("/var/lib/dpkg/lock-frontend", "/var/lib/dpkg/lock", "/var/lib/apt/lists/lock", "/var/cache/apt/archives/lock")
 LISTS = Path("/var/lib/apt/lists")
-
-
-def missing_packages(names: list[str], dpkg_output: str) -> list[str]:
-    """Those of `names` that dpkg-query's "name status" lines do not show as installed, in the order given."""
-    installed = {line.split()[0] for line in dpkg_output.splitlines() if line.endswith(" installed")}
-    return [name for name in names if name not in installed]
 
 
 def lists_age(lists: Path, now: float) -> float:
@@ -85,11 +79,9 @@ def main() -> None:
         supports_check_mode=True,
     )
     names = module.params["names"]
-    query = ["dpkg-query", "--show", "--showformat", "${Package} ${db:Status-Status}\n", *names]
-    missing = missing_packages(names, module.run_command(query)[1]) if names else []
-    if missing and not module.check_mode:
-        _install(module, missing)
-    module.exit_json(changed=bool(missing), installed=missing)
+    if names and not module.check_mode:
+        _install(module, names)
+    module.exit_json(changed=bool(names), installed=names)
 
 
 def _install(module: AnsibleModule, missing: list[str]) -> None:

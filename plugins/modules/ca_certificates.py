@@ -18,7 +18,8 @@ description:
     store with update-ca-certificates, so that apt, git, curl, pip and uv trust them.
   - A certificate that has left the bundle leaves the store. An empty I(bundle) removes all that this module added.
 options:
-  bundle: {type: path, description: "PEM file on the host; a missing file counts as empty in check mode only."}
+  bundle: {type: str, default: "", description: "Text of the bundle."}
+  source: {type: str, default: "", description: "Where the text comes from, for messages."}
 attributes: {check_mode: {support: full}}
 """
 
@@ -51,30 +52,21 @@ def _shipped(root: Path) -> set[str]:
     return {digest for text in texts for digest in certificates(text)}
 
 
-def _read_bundle(module: AnsibleModule) -> str:
-    path = module.params["bundle"]
-    if not path:
-        return ""
-    try:
-        text = Path(path).read_text(errors="replace")
-    except FileNotFoundError:
-        if module.check_mode:  # the task that would have put it there only said so
-            module.exit_json(changed=True)
-        module.fail_json(msg=f"The CA bundle {path} is not on the host; copy it there first.")
-    if not _CERTIFICATE.search(text):
-        module.fail_json(
-            msg=f"The CA bundle {path} holds no PEM certificate; give a file with BEGIN CERTIFICATE blocks."
-        )
-    return text
-
-
 def main() -> None:
-    module = AnsibleModule(argument_spec={"bundle": {"type": "path", "default": ""}}, supports_check_mode=True)
-    bundle = _read_bundle(module)
+    module = AnsibleModule(
+        argument_spec={"bundle": {"type": "str", "default": ""}, "source": {"type": "str", "default": ""}},
+        supports_check_mode=True,
+    )
+    bundle, source = module.params["bundle"], module.params["source"]
+    if bundle and not _CERTIFICATE.search(bundle):
+        module.fail_json(
+            msg=f"The CA bundle {source} holds no PEM certificate, so nothing could be trusted by it; name a file with "
+            "BEGIN CERTIFICATE blocks."
+        )
     try:
         wanted = wanted_files(bundle, _shipped(DISTRIBUTION)) if bundle else {}
     except ValueError as error:
-        module.fail_json(msg=f"The CA bundle {module.params['bundle']} holds a damaged certificate ({error}).")
+        module.fail_json(msg=f"The CA bundle {source} holds a damaged certificate ({error}); mend the file.")
     present = {path.name: path.read_text() for path in LOCAL.glob("*.crt")} if LOCAL.is_dir() else {}
     store = STORE.read_text() if STORE.is_file() else ""
     unbuilt = any(pem not in store for pem in wanted.values())  # written, but killed before the store was built
