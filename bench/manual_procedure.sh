@@ -1,21 +1,20 @@
 #!/usr/bin/env bash
 # The manual procedure that tpuwright replaces, as people follow it today from a guide: one ssh key copied to host 0,
 # a list of addresses typed by hand, a fan-out script on Fabric, a set-up script copied to every host and run there.
-# Prints one line a step, in seconds, and a total, and leaves the hosts as it found them (the caller removes them).
+# Prints one line a step, in seconds, and a total, and leaves the hosts to its caller.
 #
-# usage: manual_procedure.sh LOGIN PRIVATE_KEY JAX_VERSION HOST0 HOST1 ...   (addresses that this machine can ssh to)
+# usage: manual_procedure.sh SSH_CONFIG KEY JAX_VERSION HOST0 ADDRESS0 ADDRESS1 ...
+#   SSH_CONFIG  what people edit by hand: how HOST0 is reached from here, and the hosts' keys (the guide skips those)
+#   KEY         the private key; the procedure copies it to host 0, as the guide does
+#   ADDRESS...  the hosts' internal addresses, host 0 first
 set -euo pipefail
-login=$1 key=$2 jax_version=$3
-shift 3
-hosts=("$@")
-first=${hosts[0]}
+config=$1 key=$2 jax_version=$3 first=$4
+shift 4
+addresses=("$@")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The guide skips host keys; the bench does not need to, as its caller knows them.
-options=(-i "$key" -o "UserKnownHostsFile=$key.known_hosts" -o LogLevel=ERROR -o BatchMode=yes)
-# shellcheck disable=SC2029  # what is given is meant to be expanded here
-on_first() { ssh "${options[@]}" "$login@$first" "$@"; }
+on_first() { ssh -F "$config" -o LogLevel=ERROR "$first" "$@"; }
 
 seconds_since() { # tenths are enough
   local tenths=$((($(date +%s%N) - $1) / 100000000))
@@ -35,9 +34,10 @@ step() {
 }
 
 connect_hosts() { # host 0 gets the key, so that it can reach the others, and the list of their addresses
-  scp -q "${options[@]}" "$key" "$login@$first:.ssh/id_ed25519"
-  scp -q "${options[@]}" "$key.known_hosts" "$login@$first:.ssh/known_hosts"
-  printf '%s\n' "${hosts[@]:1}" | on_first 'cat > podips.txt'
+  scp -q -F "$config" "$key" "$first:.ssh/id_ed25519"
+  printf '%s\n' "${addresses[@]:1}" | on_first 'cat > podips.txt'
+  # shellcheck disable=SC2016  # the loop runs on host 0
+  on_first 'for ip in $(cat podips.txt) 127.0.0.1; do ssh-keyscan -t ed25519 "$ip"; done > .ssh/known_hosts 2> /dev/null'
 }
 
 install_podrun() {

@@ -43,7 +43,7 @@ class Rehearsal:
         memory: PeakMemory | None = None
         try:
             with self.steps.step("Start the embedded cloud"):
-                daemon = self._start_cloud(accelerator_type)
+                daemon = self.start_cloud(accelerator_type)
             memory = PeakMemory(running_containers, daemon["pid"])
             memory.start()
             with self.steps.step("Settle what an earlier run left open"):
@@ -63,7 +63,7 @@ class Rehearsal:
         finally:
             self._say_figures(memory)
 
-    def _start_cloud(self, accelerator_type: str | None) -> dict[str, str]:
+    def start_cloud(self, accelerator_type: str | None) -> dict[str, str]:
         self.steps.run(["tpuwright", "emulator", "start"])
         daemon = json.loads(self.paths.daemon.read_text(encoding="utf-8"))
         ensure_passphrase(self.paths)
