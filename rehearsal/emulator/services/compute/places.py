@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from rehearsal.emulator.cloud import Cloud
 from rehearsal.emulator.handlers import Call, Json, operation
 from rehearsal.emulator.operations import number_of
+from rehearsal.emulator.services import iam_accounts
 from rehearsal.emulator.services.compute import catalog, refusals, rendering, resources
 from rehearsal.emulator.services.compute.instance_rules import checked_metadata
 from rehearsal.emulator.services.compute.resources import mutation
@@ -18,11 +19,6 @@ _PROJECT_METADATA = "compute.projectMetadata"
 def project_metadata(cloud: Cloud) -> list[dict[str, str]]:
     """The project's metadata items, which every instance and TPU VM sees beside its own."""
     return list((cloud.store.get(_metadata_name(cloud)) or {}).get("items", []))
-
-
-def default_service_account(cloud: Cloud) -> str:
-    """The Compute Engine default service account, which is there from the start."""
-    return f"{cloud.project_number}-compute@developer.gserviceaccount.com"
 
 
 @operation("compute.projects.get", differs="No quotas are shown.")
@@ -40,7 +36,7 @@ async def get_project(call: Call, cloud: Cloud) -> Json:
             **({"items": items} if items else {}),
         },
         "selfLink": f"{call.base_url}projects/{project}",
-        "defaultServiceAccount": default_service_account(cloud),
+        "defaultServiceAccount": iam_accounts.default_account(cloud),
         "xpnProjectStatus": "UNSPECIFIED_XPN_PROJECT_STATUS",
         "defaultNetworkTier": "PREMIUM",
         "vmDnsSetting": "ZONAL_ONLY",

@@ -150,6 +150,9 @@ def _labels(shown: Json, document: Mapping[str, Any]) -> None:
 def _instance(shown: Json, document: Mapping[str, Any]) -> None:
     _whole(shown, document)
     _labels(shown, document)
+    # Google leaves out what is empty.
+    shown["tags"] = {key: value for key, value in shown["tags"].items() if value}
+    shown["metadata"] = {key: value for key, value in shown["metadata"].items() if value}
     shown["tags"] = {**shown["tags"], "fingerprint": fingerprint(document["tags"].get("items"))}
     shown["metadata"] = {
         "kind": "compute#metadata",
