@@ -15,6 +15,8 @@ from starlette.routing import Route
 from rehearsal.emulator.cloud import Cloud
 from rehearsal.emulator.errors import ApiError, unauthenticated
 from rehearsal.emulator.handlers import Json
+from rehearsal.emulator.services.tpu import lifetimes
+from rehearsal.emulator.services.tpu.nodes_stored import shown_node, stored_node, worker_keys
 from rehearsal.emulator.settings import EmulatorSettings
 
 Admin = Callable[[Request, Cloud], Awaitable[Json]]
@@ -40,6 +42,7 @@ def admin_routes(cloud: Cloud) -> list[Route]:
     return [
         Route("/_emulator/status", guarded(_status), methods=["GET"]),
         Route("/_emulator/settings", guarded(_settings), methods=["GET", "PUT", "PATCH"]),
+        Route("/_emulator/nodes/{name:path}:{verb}", guarded(_trouble), methods=["POST"]),
         Route("/_emulator/reset", guarded(_reset), methods=["POST"]),
     ]
 
@@ -71,6 +74,27 @@ async def _settings(request: Request, cloud: Cloud) -> Json:
             fault.since = fault.since or cloud.clock.timestamp()
         cloud.save_settings(settings)
     return cloud.settings.model_dump(mode="json")
+
+
+async def _trouble(request: Request, cloud: Cloud) -> Json:
+    """Preempt a node, hold its maintenance, or cut the power of one of its hosts."""
+    name, verb = request.path_params["name"], request.path_params["verb"]
+    node = stored_node(cloud, name)
+    workers = worker_keys(node)
+    given = request.query_params.get("worker")
+    if given is not None and (not given.isdigit() or int(given) >= len(workers)):
+        raise ApiError(400, f"{name} has no worker {given}; its workers are 0 to {len(workers) - 1}.")
+    if verb == "preempt":
+        await lifetimes.preempt(cloud, name)
+    elif verb == "maintain":
+        chosen = range(len(workers)) if given is None else [int(given)]
+        await lifetimes.maintain(cloud, name, list(chosen))
+    elif verb == "fail-host":
+        await cloud.hosts.kill(workers[int(given or 0)])
+    else:
+        raise ApiError(404, f"A node can be told preempt, maintain or fail-host, not {verb}.")
+    left = cloud.store.get(name)
+    return shown_node(left, "v2alpha1") if left else {}
 
 
 async def _reset(_request: Request, cloud: Cloud) -> Json:

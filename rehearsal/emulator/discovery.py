@@ -11,16 +11,15 @@ import re
 import sys
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-import googleapiclient
-
 Schema = dict[str, Any]
-DOCUMENTS = Path(googleapiclient.__file__).parent / "discovery_cache" / "documents"
+DOCUMENTS = Path(str(files("googleapiclient"))) / "discovery_cache" / "documents"
 _OUTPUT_ONLY = re.compile(r"^\W*output only", re.IGNORECASE)
-_DROPPED = ("enumDescriptions", "enumDeprecated", "annotations", "icons", "auth", "scopes", "deprecated")
+_DROPPED = ("enumDescriptions", "enumDeprecated", "annotations", "icons", "scopes", "deprecated")
 _VARIABLE = re.compile(r"\{(\+?)(\w+)\}")
 
 
@@ -155,7 +154,7 @@ def _readings(raw_path: str) -> list[tuple[DocumentId, str, str]]:
 
 def _slim(node: dict[str, Any]) -> dict[str, Any]:
     for key in _DROPPED:
-        if not isinstance(node.get(key), dict) or key == "auth":
+        if not isinstance(node.get(key), dict):
             node.pop(key, None)
     description = node.get("description")
     if isinstance(description, str):

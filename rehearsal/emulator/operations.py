@@ -26,6 +26,8 @@ class Operations:
         self._cloud = cloud
         self._running: dict[str, asyncio.Task[None]] = {}
         self._ended: dict[str, asyncio.Event] = {}
+        self.halting = False
+        """True while all work is being stopped to be resumed later: cancelled work then undoes nothing."""
 
     def begin_tpu(
         self,
@@ -87,6 +89,12 @@ class Operations:
             self._cloud.store.update(name, cancelRequested=True)
             task.cancel()
 
+    def running_on(self, target: str) -> list[str]:
+        """Names of the operations that work on a resource now, oldest first."""
+        found = self._cloud.store.list(KIND)
+        mine = [(body["created"], name) for name, body in found if body["target"] == target]
+        return [name for _, name in sorted(mine) if name in self._running]
+
     def resume(self) -> None:
         """After a start: take up every operation that had not ended when the last emulator did."""
         for name, body in self._cloud.store.list(KIND):
@@ -101,9 +109,12 @@ class Operations:
     async def halt(self) -> None:
         """Stop all work where it is; the operations stay unfinished, and are resumed at the next start."""
         tasks = list(self._running.values())
+        self.halting = True
         for task in tasks:
-            task.cancel("halt")
+            task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        self._running.clear()
+        self.halting = False
 
     def _new(
         self, style: Literal["tpu", "compute"], call: Call, target: str, work: str | None, args: Json | None
@@ -135,7 +146,13 @@ class Operations:
             self._end(name, None, ApiError(409, interrupted, status="ABORTED"))
             return
         self._ended[name] = asyncio.Event()
-        self._running[name] = asyncio.create_task(self._run(name, body), name=name)
+        self._running[name] = task = asyncio.create_task(self._run(name, body), name=name)
+        task.add_done_callback(lambda done: self._ended_early(name, done))
+
+    def _ended_early(self, name: str, task: asyncio.Task[None]) -> None:
+        # Cancelled before its first step: _run never saw it.
+        if task.cancelled() and not self.halting and self._running.pop(name, None) is not None:
+            self._end(name, None, ApiError(499, "Operation cancelled", status="CANCELLED"))
 
     async def _run(self, name: str, body: Json) -> None:
         cloud, response, error = self._cloud, None, None
@@ -145,9 +162,8 @@ class Operations:
                 await cloud.clock.sleep(cloud.settings.timings.compute)
             if body["work"] is not None:
                 response = await WORK[body["work"]](Task(name, body["target"], body["args"]), cloud)
-        except asyncio.CancelledError as stopped:
-            if "halt" in stopped.args:
-                self._running.pop(name, None)
+        except asyncio.CancelledError:
+            if self.halting:
                 raise
             error = ApiError(499, "Operation cancelled", status="CANCELLED")
         except ApiError as refused:

@@ -41,6 +41,15 @@ class Quota(_Part):
     chips: Annotated[int, Field(ge=0)]
 
 
+class Reservation(_Part):
+    """Reserved chips of one generation in one zone; nodes that ask for a reservation are made from them."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$")]
+    zone: str
+    generation: str
+    chips: Annotated[int, Field(ge=0)]
+
+
 class ApiFault(_Part):
     """Requests to the methods that match `methods` are refused, for a number of times or of seconds."""
 
@@ -81,6 +90,7 @@ class EmulatorSettings(_Part):
     "us-west4-a/v5litepod-16": 16 has room for one node; 0 is a stockout. All nodes that match share it.
     """
     quota: list[Quota] = Field(default_factory=list)
+    reservations: list[Reservation] = Field(default_factory=list)
     faults: Faults = Field(default_factory=Faults)
 
     def capacity_of(self, zone: str, accelerator_type: str) -> tuple[str, int] | None:
