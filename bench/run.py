@@ -63,7 +63,7 @@ def measure(console: Console) -> Figures:
         life = Rehearsal(console, REPOSITORY, paths)
         steps = life.steps
         with steps.step("Start the embedded cloud"):
-            daemon = life.start_cloud(None)
+            daemon = life.start_cloud()
         memory = PeakMemory(running_containers, int(daemon["pid"]))
         memory.start()
         up = timed(steps, "Create the pod", UP)

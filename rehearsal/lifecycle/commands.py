@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from rehearsal.environment import STACK
 from rehearsal.paths import REPOSITORY, rehearsal_paths
 
 app = typer.Typer()
@@ -22,6 +23,11 @@ def rehearse(
         str | None,
         typer.Option(envvar="ACCELERATOR_TYPE", help="Rehearse another slice than the one in the stack file."),
     ] = None,
+    stack: Annotated[str, typer.Option(help="The stack to rehearse in, beside others.")] = STACK,
+    ip_cidr_range: Annotated[
+        str | None, typer.Option(help="Another range for the pod's network, where 10.200.0.0/16 is taken here.")
+    ] = None,
+    port: Annotated[int | None, typer.Option(help="Another port for the embedded cloud; 0 takes a free one.")] = None,
 ) -> None:
     """Rehearse the whole life cycle on this machine: no account, no cost.
 
@@ -37,8 +43,9 @@ def rehearse(
         tpuwright rehearse --accelerator-type v5litepod-8
     """
     from rehearsal.lifecycle.one_at_a_time import only_rehearsal
-    from rehearsal.lifecycle.whole_life import Rehearsal
+    from rehearsal.lifecycle.whole_life import Rehearsal, Wishes
 
     paths = rehearsal_paths().make()
     with only_rehearsal(paths.root / "rehearse.lock"):
-        Rehearsal(Console(highlight=False), REPOSITORY, paths).run(keep=keep, accelerator_type=accelerator_type)
+        wishes = Wishes(accelerator_type, ip_cidr_range, port)
+        Rehearsal(Console(highlight=False), REPOSITORY, paths, stack, wishes).run(keep=keep)

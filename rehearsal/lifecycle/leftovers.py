@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Any
 
-import docker
 import httpx
 
+from rehearsal.hosts.engine import connect
+from rehearsal.hosts.labels import query
 from rehearsal.lifecycle.steps import StepFailed
 
 # Everything that a stack of ours can make, by the list call that shows it; '-' and aggregated lists cover all zones.
@@ -45,18 +47,18 @@ def left_in_cloud(endpoint: str, token: str, project: str) -> list[str]:
     return sorted(found)
 
 
-def left_in_docker() -> list[str]:
-    """Containers (running or not) and networks that a rehearsal of this checkout has made and that still exist."""
-    labels = {"label": f"{LABEL}={rehearsal_id()}"}
-    with closing(docker.from_env()) as engine:
+def left_in_docker(rehearsal: str) -> list[str]:
+    """Containers (running or not) and networks that `rehearsal` has made and that still exist."""
+    labels = query(rehearsal)
+    with closing(connect()) as engine:
         containers = [f"container {found.name}" for found in engine.containers.list(all=True, filters=labels)]
         return containers + [f"network {found.name}" for found in engine.networks.list(filters=labels)]
 
 
-def running_containers() -> list[str]:
-    """Ids of this rehearsal's running containers."""
-    with closing(docker.from_env()) as engine:
-        running = engine.containers.list(filters={"label": f"{LABEL}={rehearsal_id()}"}, sparse=True)
+def running_containers(rehearsal: str) -> list[str]:
+    """Ids of a rehearsal's running containers."""
+    with closing(connect()) as engine:
+        running = engine.containers.list(filters=query(rehearsal), sparse=True)
         return [str(found.id) for found in running]
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import yaml
 
-from rehearsal.environment import STACK
 from rehearsal.lifecycle.machine_packages import machine_packages
 from rehearsal.paths import RehearsalPaths
 from tpuwright.accelerators import lookup
@@ -28,13 +27,12 @@ _POD: dict[str, Any] = {
 }
 
 
-def write_stack_file(project_directory: Path, paths: RehearsalPaths, endpoint: str, project: str) -> Path:
-    """Write Pulumi.rehearsal.yaml for an emulator at `endpoint` (http://127.0.0.1:PORT); return its path.
+def write_stack_file(file: Path, paths: RehearsalPaths, endpoint: str, project: str) -> None:
+    """Write a rehearsal's stack file for an emulator at `endpoint` (http://127.0.0.1:PORT).
 
     What a person has changed in it (another accelerator type, a second pod) is kept, and so is Pulumi's
     `encryptionsalt`; what depends on this machine (endpoints, packages, key) is written anew.
     """
-    file = stack_file(project_directory)
     document = (yaml.safe_load(file.read_text(encoding="utf-8")) if file.exists() else None) or {}
     config: dict[str, Any] = document.setdefault("config", {})
     key = ensure_key(paths)
@@ -57,16 +55,14 @@ def write_stack_file(project_directory: Path, paths: RehearsalPaths, endpoint: s
     config.setdefault("tpuwright:pods", [_POD])
     config.setdefault("tpuwright:network", {"ip_cidr_range": "10.200.0.0/16"})
     _write(file, document)
-    return file
 
 
-def choose_accelerator(project_directory: Path, accelerator_type: str) -> None:
+def choose_accelerator(file: Path, accelerator_type: str) -> None:
     """Make the first pod of the stack file an `accelerator_type`, with one CPU device for each JAX device of a host.
 
     Raises tpuwright.accelerators' error for a type that does not exist.
     """
     chosen = lookup(accelerator_type)
-    file = stack_file(project_directory)
     document = yaml.safe_load(file.read_text(encoding="utf-8"))
     pod = document["config"]["tpuwright:pods"][0]
     pod["accelerator_type"] = chosen.name
@@ -77,8 +73,11 @@ def choose_accelerator(project_directory: Path, accelerator_type: str) -> None:
     _write(file, document)
 
 
-def stack_file(project_directory: Path) -> Path:
-    return project_directory / f"Pulumi.{STACK}.yaml"
+def choose_range(file: Path, ip_cidr_range: str) -> None:
+    """Give the stack file's network another range."""
+    document = yaml.safe_load(file.read_text(encoding="utf-8"))
+    document["config"]["tpuwright:network"] = {"ip_cidr_range": ip_cidr_range}
+    _write(file, document)
 
 
 def _write(file: Path, document: dict[str, Any]) -> None:

@@ -11,13 +11,15 @@ from pathlib import Path
 from rich.console import Console
 from tpuwright.report import read_report
 
+from rehearsal.environment import STACK
 from rehearsal.lifecycle.kept import explain_kept
 from rehearsal.lifecycle.leftovers import left_in_cloud, left_in_docker, running_containers
 from rehearsal.lifecycle.memory import PeakMemory
-from rehearsal.lifecycle.rehearsal_stack import STACK, choose_accelerator, ensure_passphrase, write_stack_file
+from rehearsal.lifecycle.rehearsal_stack import choose_accelerator, choose_range, ensure_passphrase, write_stack_file
 from rehearsal.lifecycle.steps import StepFailed, Steps
 from rehearsal.paths import RehearsalPaths
 from tpuwright.environment import environment
+from tpuwright.project import stack_file
 
 UP = ["pulumi", "up", "--yes", "--skip-preview", "--non-interactive", "--suppress-outputs"]
 DESTROY = ["pulumi", "destroy", "--yes", "--skip-preview", "--non-interactive"]
@@ -26,32 +28,43 @@ SITE = ["ansible-playbook", "site.yml", "-i", "inventories/pod"]
 _RECAP = re.compile(r"^(\S+)\s+: ok=\d+\s+changed=(\d+)\s+unreachable=(\d+)\s+failed=(\d+)", re.MULTILINE)
 
 
+@dataclass(frozen=True)
+class Wishes:
+    """What may differ from the usual rehearsal; None keeps what the stack file says (or the default)."""
+
+    accelerator_type: str | None = None
+    ip_cidr_range: str | None = None
+    port: int | None = None
+
+
 @dataclass
 class Rehearsal:
-    """One run of the whole life cycle in `project`, with its state under `paths`."""
+    """One run of the whole life cycle of `stack` in `project`, with the embedded cloud's state under `paths`."""
 
     console: Console
     project: Path
     paths: RehearsalPaths
+    stack: str = STACK
+    wishes: Wishes = Wishes()
     steps: Steps = field(init=False)
 
     def __post_init__(self) -> None:
         self.steps = Steps(self.console, self.paths.root / "logs", dict(os.environ), self.project)
 
-    def run(self, *, keep: bool, accelerator_type: str | None) -> None:
+    def run(self, *, keep: bool) -> None:
         """Run every step; raises StepFailed at the first that does not hold, with the times printed all the same."""
         memory: PeakMemory | None = None
         try:
             with self.steps.step("Start the embedded cloud"):
-                daemon = self.start_cloud(accelerator_type)
+                daemon = self.start_cloud()
             memory = PeakMemory(running_containers, daemon["pid"])
             memory.start()
             with self.steps.step("Settle what an earlier run left open"):
-                self.steps.run(["tpuwright", "recover", STACK])
+                self.steps.run(["tpuwright", "recover", self.stack])
             self._create_and_verify()
             self._repeat_without_change()
             if keep:
-                explain_kept(self.console, self.project)
+                explain_kept(self.console, self.stack)
                 return
             self._destroy_and_look(daemon["endpoint"], daemon["project"])
         except StepFailed:
@@ -63,24 +76,31 @@ class Rehearsal:
         finally:
             self._say_figures(memory)
 
-    def start_cloud(self, accelerator_type: str | None) -> dict[str, str]:
-        self.steps.run(["tpuwright", "emulator", "start"])
-        daemon = json.loads(self.paths.daemon.read_text(encoding="utf-8"))
+    def start_cloud(self) -> dict[str, str]:
+        """Start the emulator, write the stack file, make the stack; return what the emulator says of itself."""
+        port = ["--port", str(self.wishes.port)] if self.wishes.port is not None else []
+        self.steps.run(["tpuwright", "emulator", "start", *port])
+        daemon: dict[str, str] = json.loads(self.paths.daemon.read_text(encoding="utf-8"))
         ensure_passphrase(self.paths)
-        write_stack_file(self.project, self.paths, daemon["endpoint"], daemon["project"])
-        if accelerator_type:
-            choose_accelerator(self.project, accelerator_type)
-        self.steps.environment = {**os.environ, **environment(STACK, self.project)}
+        self.paths.backend.mkdir(exist_ok=True)
+        file = stack_file(self.project, self.stack)
+        write_stack_file(file, self.paths, daemon["endpoint"], daemon["project"])
+        if self.wishes.ip_cidr_range:
+            choose_range(file, self.wishes.ip_cidr_range)
+        if self.wishes.accelerator_type:
+            choose_accelerator(file, self.wishes.accelerator_type)
+        self.steps.environment = {**os.environ, **environment(self.stack, self.project)}
         stacks = json.loads(self.steps.run(["pulumi", "stack", "ls", "--json"], quiet=True))
-        if not any(stack["name"] == STACK for stack in stacks):
-            self.steps.run(["pulumi", "stack", "init", STACK, "--no-select", "--secrets-provider", "passphrase"])
+        if not any(stack["name"] == self.stack for stack in stacks):
+            init = ["pulumi", "stack", "init", self.stack, "--no-select", "--secrets-provider", "passphrase"]
+            self.steps.run(init)
         return daemon
 
     def _create_and_verify(self) -> None:
         with self.steps.step("Create the pod"):
             self.steps.run(UP)
         with self.steps.step("Configure and verify it"):
-            report = self.project / ".tpuwright" / STACK / "report.json"
+            report = self.project / ".tpuwright" / self.stack / "report.json"
             report.unlink(missing_ok=True)
             self.steps.run(SITE)
             self.console.print(f"  {proof(report)}")
@@ -108,7 +128,7 @@ class Rehearsal:
         if memory is not None:
             memory.stop()
             self.console.print(
-                f"  peak memory {memory.peak / 2**30:.2f} GiB, of which the emulator {memory.peak_emulator / 2**20:.0f} MiB"
+                f"  peak memory {memory.peak / 2**20:.0f} MiB, of it the emulator {memory.peak_emulator / 2**20:.0f} MiB"
             )
 
 

@@ -79,9 +79,7 @@ def test_a_second_run_that_reached_no_host_proves_nothing() -> None:
 def test_the_machines_ca_bundle_is_handed_on_only_where_it_exists(tmp_path: Path) -> None:
     bundle = tmp_path / "ca.crt"
     bundle.touch()
-    found = machine_packages.machine_packages(
-        {"PIP_CERT": str(tmp_path / "gone.crt"), "SSL_CERT_FILE": str(bundle)}
-    )
+    found = machine_packages.machine_packages({"PIP_CERT": str(tmp_path / "gone.crt"), "SSL_CERT_FILE": str(bundle)})
     assert found["ca_bundle"] == str(bundle)
 
 
@@ -97,12 +95,13 @@ def test_the_stack_file_keeps_what_a_person_changed_and_renews_what_the_machine_
     tmp_path: Path,
 ) -> None:
     paths = RehearsalPaths(tmp_path / "state")
-    file = rehearsal_stack.write_stack_file(tmp_path, paths, "http://127.0.0.1:1", "p")
+    file = tmp_path / "Pulumi.rehearsal.yaml"
+    rehearsal_stack.write_stack_file(file, paths, "http://127.0.0.1:1", "p")
     document = yaml.safe_load(file.read_text())
     document["encryptionsalt"] = "v1:salt"
     document["config"]["tpuwright:pods"][0]["accelerator_type"] = "v5litepod-8"
     file.write_text(yaml.safe_dump(document))
-    rehearsal_stack.write_stack_file(tmp_path, paths, "http://127.0.0.1:2", "p")
+    rehearsal_stack.write_stack_file(file, paths, "http://127.0.0.1:2", "p")
     after = yaml.safe_load(file.read_text())
     assert after["encryptionsalt"] == "v1:salt"
     assert after["config"]["tpuwright:pods"][0]["accelerator_type"] == "v5litepod-8"
@@ -113,7 +112,9 @@ def test_the_stack_file_keeps_what_a_person_changed_and_renews_what_the_machine_
 def test_no_secret_stands_in_the_stack_file(tmp_path: Path) -> None:
     paths = RehearsalPaths(tmp_path / "state")
     rehearsal_stack.ensure_passphrase(paths)
-    text = rehearsal_stack.write_stack_file(tmp_path, paths, "http://127.0.0.1:1", "p").read_text()
+    file = tmp_path / "Pulumi.rehearsal.yaml"
+    rehearsal_stack.write_stack_file(file, paths, "http://127.0.0.1:1", "p")
+    text = file.read_text()
     assert paths.passphrase.read_text() not in text
     assert "PRIVATE KEY" not in text
     assert paths.passphrase.stat().st_mode & 0o077 == 0
