@@ -32,6 +32,7 @@ DeathHook = Callable[["Cloud", str], Awaitable[None]]
 
 WORK: dict[str, Work] = {}
 AT_START: list[StartHook] = []
+AFTER_START: list[StartHook] = []
 METADATA_VIEWS: list[MetadataView] = []
 AT_DEATH: list[DeathHook] = []
 
@@ -49,8 +50,14 @@ def background(name: str) -> Callable[[Work], Work]:
 
 
 def at_start(hook: StartHook) -> StartHook:
-    """Run once whenever the emulator starts, before it serves: take up again what state demands."""
+    """Run once whenever the emulator starts, before it serves: make again what hosts need (networks)."""
     AT_START.append(hook)
+    return hook
+
+
+def after_start(hook: StartHook) -> StartHook:
+    """Run once after all hooks of `at_start`: take up hosts, timers and queues again."""
+    AFTER_START.append(hook)
     return hook
 
 

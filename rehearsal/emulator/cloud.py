@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from rehearsal.emulator.addresses import Addresses
 from rehearsal.emulator.auth import Tokens
-from rehearsal.emulator.background import AT_DEATH, AT_START, METADATA_VIEWS
+from rehearsal.emulator.background import AFTER_START, AT_DEATH, AT_START, METADATA_VIEWS
 from rehearsal.emulator.clock import Clock
 from rehearsal.emulator.handlers import Json
 from rehearsal.emulator.operations import Operations, number_of
@@ -63,7 +63,7 @@ class Cloud:
 
     async def start(self) -> None:
         """Take up again what an earlier emulator left unfinished. Handlers must have been loaded."""
-        for hook in AT_START:
+        for hook in [*AT_START, *AFTER_START]:
             await hook(self)
         self.operations.resume()
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -10,67 +12,29 @@ from starlette.testclient import TestClient
 from rehearsal.emulator.app import create_app
 from rehearsal.emulator.auth import Tokens
 from rehearsal.emulator.cloud import Cloud
+from rehearsal.emulator.settings import EmulatorSettings, Timings
 from rehearsal.emulator.store import Store
-from rehearsal.hosts.backend import DeathCallback, FirewallRule, HostSpec, HostState, SubnetworkSpec
+from rehearsal.hosts.paper_hosts import PaperHosts
 
 TOKEN = "a-token-for-tests"
-
-
-class Hosts:
-    """Until PaperHosts is here."""
-
-    def __init__(self) -> None:
-        self.now: dict[str, HostState] = {}
-        self.rules: list[FirewallRule] = []
-        self.subnetworks: dict[str, SubnetworkSpec] = {}
-        self.callback: DeathCallback | None = None
-
-    async def prepare_subnetwork(self, spec: SubnetworkSpec) -> str | None:
-        self.subnetworks[spec.name] = spec
-        return None
-
-    async def remove_subnetwork(self, name: str) -> None:
-        self.subnetworks.pop(name, None)
-
-    async def create(self, spec: HostSpec) -> None:
-        self.now[spec.key] = HostState.RUNNING
-
-    async def delete(self, key: str) -> None:
-        self.now.pop(key, None)
-
-    async def start(self, key: str) -> None:
-        self.now[key] = HostState.RUNNING
-
-    async def stop(self, key: str) -> None:
-        self.now[key] = HostState.STOPPED
-
-    async def restart(self, key: str) -> None:
-        self.now[key] = HostState.RUNNING
-
-    async def kill(self, key: str) -> None:
-        self.now[key] = HostState.DEAD
-        assert self.callback is not None
-        await self.callback(key)
-
-    async def apply_firewall(self, rules: list[FirewallRule]) -> None:
-        self.rules = list(rules)
-
-    async def states(self) -> dict[str, HostState]:
-        return dict(self.now)
-
-    def on_death(self, callback: DeathCallback) -> None:
-        self.callback = callback
-
-    async def leftovers(self) -> list[str]:
-        return [f"host {key}" for key in self.now]
-
-    async def close(self) -> None:
-        pass
+PROJECT = "demo-proj"
+QUICK = Timings(
+    node_create=0,
+    node_delete=0,
+    node_patch=0,
+    node_start=0,
+    node_stop=0,
+    node_maintenance=0.05,
+    stockout=0,
+    queue=0,
+    repair=0.05,
+)
 
 
 @pytest.fixture
 def cloud() -> Cloud:
-    return Cloud(Store(":memory:"), Hosts(), Tokens(TOKEN), project="demo-proj")
+    settings = EmulatorSettings(timings=QUICK)
+    return Cloud(Store(":memory:"), PaperHosts(), Tokens(TOKEN), project=PROJECT, settings=settings)
 
 
 @pytest.fixture
@@ -78,3 +42,17 @@ def client(cloud: Cloud) -> Iterator[TestClient]:
     """An HTTP client that shows the right token; answers are checked strictly."""
     with TestClient(create_app(cloud), headers={"Authorization": f"Bearer {TOKEN}"}) as http:
         yield http
+
+
+@pytest.fixture
+def until() -> Callable[[Callable[[], Any]], Any]:
+    """Wait until a function returns something true, and return that; fail after 10 s."""
+
+    def wait(condition: Callable[[], Any]) -> Any:
+        end = time.monotonic() + 10
+        while not (value := condition()):
+            assert time.monotonic() < end, "the state that the test waits for did not come within 10 s"
+            time.sleep(0.01)
+        return value
+
+    return wait

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
-from rehearsal.emulator.background import at_death, at_start
+from rehearsal.emulator.background import after_start, at_death
 from rehearsal.emulator.clock import rfc3339
 from rehearsal.emulator.cloud import Cloud
 from rehearsal.emulator.handlers import Json
@@ -113,7 +113,7 @@ async def host_died(cloud: Cloud, key: str) -> None:
         cloud.spawn(f"repair {name}", _repair(cloud, name))
 
 
-@at_start
+@after_start
 async def take_up_nodes(cloud: Cloud) -> None:
     """After a restart: timers run on, and hosts that died meanwhile count as dead now."""
     states = await cloud.hosts.states()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rehearsal.emulator.background import metadata_view
 from rehearsal.emulator.cloud import Cloud
 from rehearsal.emulator.handlers import Json
+from rehearsal.emulator.services.tpu.catalog import CONFIG_TYPES
 from rehearsal.emulator.services.tpu.nodes_stored import worker_keys, zone_of
 from rehearsal.emulator.services.tpu.workers import hostname, network_configs
 from tpuwright.accelerators import Accelerator, lookup
@@ -86,7 +87,7 @@ def _tpu_env(cloud: Cloud, node: Json, worker: int, accelerator: Accelerator) ->
         "TOPOLOGY": accelerator.topology,
         "TPU_CHIPS_PER_PROCESS_BOUNDS": chips,
         "TPU_PROCESS_BOUNDS": hosts,
-        "TYPE": accelerator.generation.name.upper(),
+        "TYPE": CONFIG_TYPES[accelerator.generation.name],
         "WORKER_ID": str(worker),
         "WRAP": "false,false,false",
         "ZONE": zone_of(node["name"]),

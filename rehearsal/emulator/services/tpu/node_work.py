@@ -10,9 +10,9 @@ from rehearsal.emulator.errors import ApiError
 from rehearsal.emulator.handlers import Json
 from rehearsal.emulator.services.tpu import lifetimes, queue
 from rehearsal.emulator.services.tpu.capacity import shortage
-from rehearsal.emulator.services.tpu.nodes_stored import set_internal, shown_node
+from rehearsal.emulator.services.tpu.nodes_stored import set_internal, shown_node, worker_keys
 from rehearsal.emulator.services.tpu.refusals import bad_request
-from rehearsal.emulator.services.tpu.workers import bring_up, host_specs, on_all, tear_down
+from rehearsal.emulator.services.tpu.workers import bring_up, on_all, tear_down
 
 
 @background("tpu.node.create")
@@ -59,9 +59,8 @@ async def update_node(task: Task, cloud: Cloud) -> Json:
     _still_there(cloud, task.target)
     node = cloud.store.update(task.target, **task.args["fields"]) or {}
     if "tags" in task.args["fields"]:
-        # Firewall rules find hosts by tag, and creation, which is idempotent, brings a host's tags up to date.
-        for spec in host_specs(cloud, node):
-            await cloud.hosts.create(spec)
+        for key in worker_keys(node):
+            await cloud.hosts.set_tags(key, node.get("tags", []))
     return shown_node(node, task.args["version"])
 
 

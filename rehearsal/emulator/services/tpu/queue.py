@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import datetime, timedelta
 
-from rehearsal.emulator.background import at_start
+from rehearsal.emulator.background import after_start
 from rehearsal.emulator.cloud import Cloud
 from rehearsal.emulator.errors import ApiError
 from rehearsal.emulator.handlers import Json
@@ -51,7 +51,7 @@ async def remove_node(cloud: Cloud, node: Json) -> None:
     cloud.store.delete(node["name"])
 
 
-@at_start
+@after_start
 async def take_up_queue(cloud: Cloud) -> None:
     for name, queued in cloud.store.list(KIND):
         if queued["state"]["state"] not in {*ENDED, "DELETING"}:
