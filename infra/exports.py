@@ -32,7 +32,7 @@ def _access(stack: StackSettings, access: Access) -> pulumi.Input[dict[str, obje
         lambda found: whole.model_copy(
             update={
                 "bastion": BastionOutput(
-                    name=found[0], zone=stack.settings.bastion_zone, internal_ip=found[1][0].network_ip
+                    name=found[0], zone=stack.settings.bastion_zone, internal_ip=found[1][0]["network_ip"]
                 )
             }
         ).model_dump(mode="json")

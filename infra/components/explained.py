@@ -30,18 +30,18 @@ def child_of(
         replace_on_changes=replace_on_changes,
         delete_before_replace=True,
         custom_timeouts=timeouts,
-        hooks=pulumi.ResourceHookBinding(on_error=[_error_hook()]),
+        hooks=_hooks(),
     )
 
 
-def _error_hook() -> pulumi.ErrorHook:
+def _hooks() -> pulumi.ResourceHookBinding:
     global _hook  # the engine takes one hook of a name, and resources share it
     if _hook is None:
-        _hook = pulumi.ErrorHook("explain-cloud-errors", _say)
-    return _hook
+        _hook = pulumi.ErrorHook("explain-cloud-errors", say)
+    return pulumi.ResourceHookBinding(on_error=[_hook])
 
 
-def _say(failure: pulumi.ErrorHookArgs) -> bool:
+def say(failure: pulumi.ErrorHookArgs) -> bool:
     """Put the sentence under the provider's own words; never ask the engine to try again by itself."""
     sentence = explain(failure.errors[0]) if failure.errors else None
     if sentence:

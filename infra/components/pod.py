@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -80,7 +80,7 @@ class Pod(pulumi.ComponentResource):
         )
 
 
-def _output(placement: Placement, endpoints: Sequence[Any]) -> dict[str, Any]:
+def _output(placement: Placement, endpoints: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The export of one pod: hosts as the API has them, everything else as the table predicts."""
     pod, accelerator = placement.pod, placement.pod.accelerator
     hosts = tuple(_host(pod.name, worker, endpoint) for worker, endpoint in enumerate(endpoints))
@@ -108,11 +108,11 @@ def _output(placement: Placement, endpoints: Sequence[Any]) -> dict[str, Any]:
     ).model_dump(mode="json")
 
 
-def _host(pod: str, worker: int, endpoint: Any) -> HostOutput:
-    outside = endpoint.access_configs[0].external_ip if endpoint.access_configs else None
+def _host(pod: str, worker: int, endpoint: Mapping[str, Any]) -> HostOutput:
+    access = endpoint.get("access_configs") or [{}]
     return HostOutput(
         name=host_name(pod, worker),
         worker=worker,
-        internal_ip=endpoint.ip_address,
-        external_ip=outside or None,
+        internal_ip=endpoint["ip_address"],
+        external_ip=access[0].get("external_ip") or None,
     )
