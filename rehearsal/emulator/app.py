@@ -19,7 +19,7 @@ from rehearsal.emulator.admin import admin_routes
 from rehearsal.emulator.cloud import Cloud
 from rehearsal.emulator.errors import ApiError, invalid, not_found, unauthenticated
 from rehearsal.emulator.faults import raise_fault
-from rehearsal.emulator.handlers import HANDLERS, Call
+from rehearsal.emulator.handlers import BEFORE_HANDLING, HANDLERS, Call
 from rehearsal.emulator.messages import (
     ResponseMismatch,
     check_path,
@@ -118,6 +118,8 @@ class Api:
         if match is None:
             raise not_found(f"The requested URL {raw_path} was not found on this server.")
         raise_fault(self._cloud, match.method.id)
+        for check in BEFORE_HANDLING:
+            check(self._cloud, match.document.id.service)
         registered = HANDLERS.get(match.method.id)
         if registered is None:
             raise ApiError(501, f"{match.method.id} is not emulated (see docs/fidelity.md for what is).")

@@ -45,6 +45,14 @@ class Registered:
 
 
 HANDLERS: dict[str, Registered] = {}
+Check = Callable[["Cloud", str], None]
+BEFORE_HANDLING: list[Check] = []
+
+
+def before_handling(check: Check) -> Check:
+    """Call `check(cloud, service)` before each request to a service; what it raises is the answer."""
+    BEFORE_HANDLING.append(check)
+    return check
 
 
 def operation(method_id: str, *, checked: str = "", differs: str = "") -> Callable[[Handler], Handler]:
