@@ -118,11 +118,11 @@ class Api:
         if match is None:
             raise not_found(f"The requested URL {raw_path} was not found on this server.")
         raise_fault(self._cloud, match.method.id)
-        for check in BEFORE_HANDLING:
-            check(self._cloud, match.document.id.service)
         registered = HANDLERS.get(match.method.id)
         if registered is None:
             raise ApiError(501, f"{match.method.id} is not emulated (see docs/fidelity.md for what is).")
+        for check in BEFORE_HANDLING:
+            check(self._cloud, match.document.id.service)
         check_path(match)
         call = Call(
             method_id=match.method.id,

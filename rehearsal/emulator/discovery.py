@@ -45,6 +45,9 @@ SERVED = (
     DocumentId("cloudresourcemanager", "v1", "v1/"),
     DocumentId("cloudresourcemanager", "v3", "v3/"),
     DocumentId("serviceusage", "v1", "v1/"),
+    # Not emulated yet: known, so that a request is answered by the name of what is missing.
+    DocumentId("storage", "v1", "storage/v1/"),
+    DocumentId("file", "v1beta1", "v1beta1/"),
 )
 PREFIXES = {
     "tpu": "tpu",
@@ -53,6 +56,7 @@ PREFIXES = {
     "crm": "cloudresourcemanager",
     "serviceusage": "serviceusage",
     "su": "serviceusage",
+    "file": "file",
 }
 """First path segments that may precede a service's own path, for clients configured with one."""
 
