@@ -38,6 +38,7 @@ class Metadata:
         self._view = view
         self._put = put
         self._waiters: set[asyncio.Event] = set()
+        self._closing = False
         self.app = Starlette(
             routes=[
                 Route("/", self._root),
@@ -52,6 +53,15 @@ class Metadata:
         """Some tree may be different: let those who wait for a change look."""
         for event in self._waiters:
             event.set()
+
+    def open(self) -> None:
+        """Let questions wait for a change."""
+        self._closing = False
+
+    def close(self) -> None:
+        """Answer all that wait with what there is: the server is about to end, and they ask its successor."""
+        self._closing = True
+        self.changed()
 
     async def _root(self, _: Request) -> Response:
         return _answer("computeMetadata/\n")
@@ -120,7 +130,7 @@ class Metadata:
         try:
             while _etag(node, parts) == last:
                 left = LOOK_SECONDS if deadline is None else min(LOOK_SECONDS, deadline - time.monotonic())
-                if left <= 0 or await request.is_disconnected():
+                if self._closing or left <= 0 or await request.is_disconnected():
                     break
                 event.clear()
                 with contextlib.suppress(TimeoutError):

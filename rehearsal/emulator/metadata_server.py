@@ -1,4 +1,4 @@
-"""Serves an application on the gateway addresses of pod networks, one listener for each, inside a running loop."""
+"""Serves the metadata on the gateway addresses of pod networks, one listener for each, inside a running loop."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ import socket
 from collections.abc import Iterator
 
 import uvicorn
-from starlette.types import ASGIApp
 
+from rehearsal.emulator.metadata import Metadata
 from rehearsal.hosts.backend import HostsError
 
 DEFAULT_PORT = 8779
 """Not 80, which a web server on this machine may hold; hosts see 169.254.169.254:80 all the same."""
 
+_CLOSE_SECONDS = 2.0
+
 
 class MetadataListeners:
     """Listens on addresses that come one after another, never on any other address of the machine."""
 
-    def __init__(self, app: ASGIApp, port: int = DEFAULT_PORT) -> None:
-        self._app = app
+    def __init__(self, metadata: Metadata, port: int = DEFAULT_PORT) -> None:
+        self._metadata = metadata
         self._port = port
         self._servers: dict[str, tuple[_Server, asyncio.Task[None]]] = {}
 
@@ -39,7 +41,8 @@ class MetadataListeners:
                 f"The metadata server cannot listen on {address}:{self._port} ({error.strerror}): "
                 "stop the program that does, or choose another port for it."
             ) from error
-        server = _Server(uvicorn.Config(self._app, log_config=None, access_log=False, lifespan="off"))
+        self._metadata.open()
+        server = _Server(uvicorn.Config(self._metadata.app, log_config=None, access_log=False, lifespan="off"))
         task = asyncio.create_task(server.serve(sockets=[listener]), name=f"metadata on {address}")
         self._servers[address] = (server, task)
         while not server.started and not task.done():
@@ -47,10 +50,15 @@ class MetadataListeners:
 
     async def close(self) -> None:
         """Stop serving everywhere."""
+        self._metadata.close()
         for server, _ in self._servers.values():
-            # Guests wait a minute for a change; they come back to the next server by themselves.
-            server.should_exit = server.force_exit = True
-        await asyncio.gather(*(task for _, task in self._servers.values()), return_exceptions=True)
+            server.should_exit = True
+        tasks = [task for _, task in self._servers.values()]
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=_CLOSE_SECONDS)
+            for server, task in self._servers.values():
+                server.force_exit = task in late
+            await asyncio.gather(*tasks, return_exceptions=True)
         self._servers.clear()
 
 

@@ -17,7 +17,7 @@ from rehearsal.hosts.backend import HostsError, HostSpec, HostState, ImageMissin
 from rehearsal.hosts.docker_networks import Subnetwork
 from tpuwright.accelerators import GENERATIONS
 
-STOP_SECONDS = 10
+STOP_SECONDS = 5
 """How long a host may take to shut down before its power is cut."""
 _RULES_DIRECTORY = "/usr/lib/tpuwright-host"
 _LOAD_RULES = f"""
@@ -56,7 +56,14 @@ class DockerContainers:
     def get(self, key: str) -> Container | None:
         """One host, or None."""
         listed = self._api.containers(all=True, filters=labels.query(self._rehearsal, key=key))
-        return _from_engine(listed[0]) if listed else None
+        if not listed:
+            return None
+        try:
+            inspected = self._api.inspect_container(listed[0]["Id"])
+        except NotFound:
+            return None
+        # A listing may lag behind: it still says "running" when the event of the death is out.
+        return _from_engine({**listed[0], "State": inspected["State"]["Status"], "Names": [inspected["Name"]]})
 
     def create(self, spec: HostSpec, subnetwork: Subnetwork, rules: str) -> Container:
         """Make the host, not yet running, with the firewall that it starts with. Raises HostsError."""
@@ -128,9 +135,6 @@ class DockerContainers:
             output = self._api.exec_start(run["Id"])
             status = self._api.exec_inspect(run["Id"])["ExitCode"]
         except APIError as error:
-            current = self.get(container.spec.key)
-            if current is None or current.state is not HostState.RUNNING:
-                return
             raise HostsError(f"Host {container.spec.key} took no firewall rules: {error.explanation}.") from error
         if status not in (0, None):
             reason = output.decode(errors="replace").strip()

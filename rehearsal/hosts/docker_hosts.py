@@ -27,6 +27,7 @@ from rehearsal.hosts.iptables import Surroundings, compile_rules
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+_GOING_DOWN_SECONDS = 0.5
 
 
 class DockerHosts:
@@ -99,16 +100,12 @@ class DockerHosts:
         """Remove the host and its disk."""
         await self._open()
         async with self._lock(key):
-            self._leaving.add(key)
-            try:
-                container = await self._call(self._containers.get, key)
-                if container is not None:
-                    await self._call(self._containers.remove, container)
-            finally:
-                self._leaving.discard(key)
             for known in (self._specs, self._loaded):
                 known.pop(key, None)
             self._reported.discard(key)
+            container = await self._call(self._containers.get, key)
+            if container is not None:
+                await self._call(self._containers.remove, container)
         await self._settle_firewall()
 
     async def start(self, key: str) -> None:
@@ -232,8 +229,21 @@ class DockerHosts:
                 return
             found = await self._call(self._containers.all)
             running = [key for key in stale if key in found and found[key].state is HostState.RUNNING]
-            await asyncio.gather(*(self._call(self._containers.load_rules, found[key], stale[key]) for key in running))
-            self._loaded.update({key: stale[key] for key in running})
+            await asyncio.gather(*(self._load_rules(found[key], stale[key]) for key in running))
+
+    async def _load_rules(self, container: Container, rules: str) -> None:
+        key = container.spec.key
+        try:
+            await self._call(self._containers.load_rules, container, rules)
+        except HostsError:
+            # A host that is going down takes no rules and needs none: it boots with what it has, and is asked again.
+            await asyncio.sleep(_GOING_DOWN_SECONDS)
+            current = await self._call(self._containers.get, key)
+            if key in self._specs and key not in self._leaving and current and current.state is HostState.RUNNING:
+                await self._call(self._containers.load_rules, current, rules)
+            else:
+                return
+        self._loaded[key] = rules
 
     def _rules_for(self, spec: HostSpec) -> str:
         subnetwork = self._subnetworks.get(spec.subnetwork)
