@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from pulumi.runtime.mocks import MockCallArgs, MockResourceArgs, Mocks
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "infra"))  # as the language host does
+
 
 @dataclass
 class Google(Mocks):
@@ -75,7 +76,7 @@ class Run:
 
 
 @pytest.fixture
-def run_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[..., Run]]:
+def run_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Run]:
     """Runs components and exports as __main__ does; the API's answer is given by ``zones`` (None: no answer)."""
 
     def run(zones: Any = None, *, hosts: int | None = None, stack: str = "dev", **settings: Any) -> Run:
@@ -118,4 +119,4 @@ def run_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Cal
         program()
         return Run(google, exports, logged, options)
 
-    yield run
+    return run

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-PUBLIC_KEY = (
-    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIL9sP7wSzzJjq8+Yx2c1vXo3yQp9xM8C0u5rNqf7pT2 researcher@example.org"
-)
+PUBLIC_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIL9sP7wSzzJjq8+Yx2c1vXo3yQp9xM8C0u5rNqf7pT2 researcher@example.org"
 POD = {"name": "pod", "zones": ["us-west4-a"], "accelerator_type": "v5litepod-16"}
 
 
