@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,8 +24,13 @@ class RehearsalPaths:
 
     @property
     def daemon(self) -> Path:
-        """What runs: {pid, endpoint, iap_endpoint, project, hosts, started} as JSON."""
+        """What runs, or ran last: see rehearsal.emulator.daemon.Daemon."""
         return self.root / "emulator.json"
+
+    @property
+    def lock(self) -> Path:
+        """Held by the emulator that uses this directory."""
+        return self.root / "emulator.lock"
 
     @property
     def token(self) -> Path:
@@ -38,6 +44,11 @@ class RehearsalPaths:
     @property
     def log(self) -> Path:
         return self.root / "emulator.log"
+
+    @property
+    def name(self) -> str:
+        """A short name for this rehearsal, by which its containers and networks are marked in Docker."""
+        return hashlib.sha256(str(self.root).encode()).hexdigest()[:8]
 
     @property
     def backend(self) -> Path:

@@ -15,8 +15,10 @@ from starlette.routing import Route
 from rehearsal.emulator.cloud import Cloud
 from rehearsal.emulator.errors import ApiError, unauthenticated
 from rehearsal.emulator.handlers import Json
+from rehearsal.emulator.operations import KIND as OPERATION_KIND
 from rehearsal.emulator.services.tpu import lifetimes
-from rehearsal.emulator.services.tpu.nodes_stored import shown_node, stored_node, worker_keys
+from rehearsal.emulator.services.tpu.capacity import QUEUED_KIND
+from rehearsal.emulator.services.tpu.nodes_stored import nodes, shown_node, stored_node, worker_keys
 from rehearsal.emulator.settings import EmulatorSettings
 
 Admin = Callable[[Request, Cloud], Awaitable[Json]]
@@ -48,12 +50,38 @@ def admin_routes(cloud: Cloud) -> list[Route]:
 
 
 async def _status(_request: Request, cloud: Cloud) -> Json:
+    hosts = await cloud.hosts.states()
     return {
         "project": cloud.project,
         "pid": os.getpid(),
         "memory_bytes": psutil.Process().memory_info().rss,
-        "hosts_backend": type(cloud.hosts).__name__,
-        "hosts": {key: state.value for key, state in (await cloud.hosts.states()).items()},
+        "hosts": {key: state.value for key, state in sorted(hosts.items())},
+        "nodes": [
+            {
+                "name": node["name"],
+                "state": node["state"],
+                "health": node.get("health"),
+                "accelerator_type": node["acceleratorType"],
+                "addresses": [endpoint["ipAddress"] for endpoint in node.get("networkEndpoints", [])],
+            }
+            for node in nodes(cloud)
+        ],
+        "queued_resources": [
+            {"name": name, "state": queued["state"]["state"]} for name, queued in cloud.store.list(QUEUED_KIND)
+        ],
+        "instances": [
+            {"name": name, "state": instance.get("status")} for name, instance in cloud.store.list("compute.instance")
+        ],
+        "networks": [name for name, _ in cloud.store.list("compute.network")],
+        "subnetworks": [
+            {"name": name, "ip_cidr_range": subnetwork["ipCidrRange"]}
+            for name, subnetwork in cloud.store.list("compute.subnetwork")
+        ],
+        "running_operations": [
+            {"name": name, "target": body["target"], "since": body["created"]}
+            for name, body in cloud.store.list(OPERATION_KIND)
+            if body["status"] != "DONE"
+        ],
     }
 
 

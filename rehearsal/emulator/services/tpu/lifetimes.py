@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
@@ -12,6 +13,7 @@ from rehearsal.emulator.handlers import Json
 from rehearsal.emulator.services.tpu.nodes_stored import nodes, set_internal, worker_keys
 from rehearsal.emulator.services.tpu.workers import endpoints, host_specs, on_all, tear_down
 from rehearsal.hosts.backend import HostState
+from rehearsal.hosts.paper_hosts import PaperHosts
 
 PreemptedHook = Callable[[Cloud, Json], Awaitable[None]]
 PREEMPTED_HOOKS: list[PreemptedHook] = []
@@ -116,6 +118,11 @@ async def host_died(cloud: Cloud, key: str) -> None:
 @after_start
 async def take_up_nodes(cloud: Cloud) -> None:
     """After a restart: timers run on, and hosts that died meanwhile count as dead now."""
+    if isinstance(cloud.hosts, PaperHosts):
+        # Paper forgets with the process; what it held is noted again.
+        for node in nodes(cloud):
+            if node["state"] in {"READY", "REPAIRING"} and not node["internal"].get("preempted"):
+                await asyncio.gather(*(cloud.hosts.create(spec) for spec in host_specs(cloud, node)))
     states = await cloud.hosts.states()
     for node in nodes(cloud):
         watch(cloud, node)
