@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import platformdirs
+import psutil
 
 from rehearsal.setup.step import StepFailed, Work, as_root
 
@@ -51,8 +52,8 @@ def start_directly(work: Work, answers: Callable[[], bool], log: Path, program: 
     work.say(f"starting {program}, log in {log}")
     launched = subprocess.run(as_root(command), stdout=subprocess.PIPE, text=True, check=True)
     pid = int(launched.stdout)
-    if not _wait(answers, lambda: Path(f"/proc/{pid}").exists()):
-        died = "ended" if not Path(f"/proc/{pid}").exists() else f"did not answer in {START_SECONDS} s"
+    if not _wait(answers, lambda: _lives(pid)):
+        died = f"did not answer in {START_SECONDS} s" if _lives(pid) else "ended"
         raise StepFailed(
             f"The Docker daemon {died} ({_reason(log)}; its log is {log})", f"`{found}` shows what it lacks"
         )
@@ -83,6 +84,14 @@ def _wait(answers: Callable[[], bool], lives: Callable[[], bool]) -> bool:
             return False
         time.sleep(0.2)  # between two looks at the condition
     return False
+
+
+def _lives(pid: int) -> bool:
+    try:
+        # A dead process stays as a zombie where the machine's first process collects no orphans, as in a container.
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _reason(log: Path) -> str:
