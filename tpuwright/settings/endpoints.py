@@ -6,17 +6,19 @@ from ipaddress import ip_address
 from typing import Literal
 from urllib.parse import urlsplit
 
+from tpuwright.settings.problems import RefusedError
 
-def web_address_problem(address: str, *, scheme: Literal["http", "ws"]) -> str | None:
-    """None for ``https://…`` (or ``wss://…``) anywhere and for ``http://…`` on the loopback interface."""
+
+def check_address(address: str, *, scheme: Literal["http", "ws"]) -> str:
+    """Accept ``https://…`` (or ``wss://…``) anywhere, ``http://…`` on the loopback interface; else RefusedError."""
     parts = urlsplit(address)
     if parts.scheme not in (scheme, f"{scheme}s") or not parts.hostname:
-        return f"is not an address: write one that begins with {scheme}s://"
+        raise RefusedError(f"is not an address: write one that begins with {scheme}s://")
     if parts.username or parts.password:
-        return "carries a password, which a stack's file must not: remove it"
+        raise RefusedError("carries a password, which a stack's file must not: remove it", hide=True)
     if parts.scheme == scheme and not is_loopback(parts.hostname):
-        return f"would send your access token in clear text: write it with {scheme}s://"
-    return None
+        raise RefusedError(f"would send your access token in clear text: write it with {scheme}s://")
+    return address
 
 
 def is_loopback(host: str) -> bool:

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from tpuwright import addressing, naming
 from tpuwright.settings.access import AccessSettings
-from tpuwright.settings.endpoints import web_address_problem
+from tpuwright.settings.endpoints import check_address
 from tpuwright.settings.pod import PodSettings
 from tpuwright.settings.problems import RefusedError, refuse
 from tpuwright.settings.section import Section, checked_labels
@@ -84,8 +84,7 @@ class EndpointSettings(Section):
     @field_validator("iap")
     @classmethod
     def _iap(cls, address: str) -> str:
-        refuse(web_address_problem(address, scheme="ws"))
-        return address
+        return check_address(address, scheme="ws")
 
 
 class PackageSettings(Section):
@@ -123,7 +122,7 @@ class GcpSettings(BaseModel):
     @field_validator("tpuV2CustomEndpoint", "computeCustomEndpoint")
     @classmethod
     def _endpoint(cls, address: str) -> str:
-        refuse(web_address_problem(address, scheme="http"))
+        check_address(address, scheme="http")
         return address if address.endswith("/") else f"{address}/"
 
 

@@ -92,10 +92,22 @@ def _key(line: str) -> tuple[list[str], str | None]:
     fields = line.split(maxsplit=2)
     if len(fields) < 2 or fields[0] not in _KINDS:
         return [], f"is not a public key that the hosts accept: it begins with one of {', '.join(_KINDS[:3])} …"
-    try:
-        blob = base64.b64decode(fields[1], validate=True)
-    except binascii.Error:
-        blob = b""
-    if blob[4 : 4 + len(fields[0])] != fields[0].encode():
+    if _parts(fields[1])[:1] != [fields[0].encode()]:
         return [], "is cut off or mistyped: copy the whole line of the public key"
     return [" ".join(field.strip() for field in fields)], None
+
+
+def _parts(encoded: str) -> list[bytes]:
+    """The strings inside of a key (RFC 4253: each after its length), the first its kind; none of a damaged one."""
+    try:
+        rest = base64.b64decode(encoded, validate=True)
+    except binascii.Error:
+        return []
+    parts = []
+    while rest:
+        length = int.from_bytes(rest[:4], "big")
+        part, rest = rest[4 : 4 + length], rest[4 + length :]
+        if len(part) != length:
+            return []
+        parts.append(part)
+    return parts if len(parts) > 1 else []
