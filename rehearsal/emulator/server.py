@@ -19,6 +19,8 @@ from rehearsal.emulator.app import create_app
 from rehearsal.emulator.auth import Tokens, token_from
 from rehearsal.emulator.cloud import Cloud
 from rehearsal.emulator.daemon import DEFAULT_PORT, DEFAULT_PROJECT, HOST, Daemon
+from rehearsal.emulator.iap import IapRelay
+from rehearsal.emulator.iap_directory import CloudDirectory
 from rehearsal.emulator.metadata import Metadata
 from rehearsal.emulator.metadata_server import DEFAULT_PORT as METADATA_PORT
 from rehearsal.emulator.metadata_server import MetadataListeners
@@ -61,9 +63,10 @@ def run(paths: RehearsalPaths, *, port: int, hosts: str, project: str, strict: b
 
 async def _serve(cloud: Cloud, listener: socket.socket, paths: RehearsalPaths, hosts: str, *, strict: bool) -> None:
     metadata = Metadata(cloud.metadata_of, cloud.put_guest_attribute)
-    listeners = MetadataListeners(metadata.app)
+    listeners = MetadataListeners(metadata)
     cloud.metadata_listener = listeners.listen
-    app = create_app(cloud, strict=strict)
+    relay = IapRelay(CloudDirectory(cloud))
+    app = create_app(cloud, strict=strict, extra_routes=relay.routes)
     server = uvicorn.Server(
         uvicorn.Config(
             app,
@@ -91,6 +94,7 @@ async def _serve(cloud: Cloud, listener: socket.socket, paths: RehearsalPaths, h
         daemon.write(paths)
         log.info("serving %s, project %s, hosts %s", daemon.endpoint, daemon.project, hosts)
     await serving
+    await relay.close()
     await listeners.close()
     if not server.started:
         raise TpuwrightError(f"The emulator could not take up its state again; {paths.log} says why.")

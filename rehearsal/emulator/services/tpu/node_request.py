@@ -8,6 +8,7 @@ from rehearsal.emulator.cloud import Cloud
 from rehearsal.emulator.errors import ApiError
 from rehearsal.emulator.handlers import Json
 from rehearsal.emulator.operations import number_of
+from rehearsal.emulator.services import iam_accounts
 from rehearsal.emulator.services.compute.references import NETWORKS, SUBNETWORKS, resolve
 from rehearsal.emulator.services.tpu.accelerator_choice import accelerator_config, chosen_accelerator
 from rehearsal.emulator.services.tpu.catalog import RUNTIME_VERSIONS, region_of
@@ -138,8 +139,7 @@ def _service_account(cloud: Cloud, given: Json) -> Json:
     default = f"{cloud.project_number}-compute@developer.gserviceaccount.com"
     if not email or email == default:
         return {"email": default, "scope": asked.get("scope") or _DEFAULT_SCOPES}
-    name = f"projects/{cloud.project}/serviceAccounts/{email}"
-    if email.endswith(f"@{cloud.project}.iam.gserviceaccount.com") and cloud.store.get(name) is None:
+    if email.endswith(f"@{cloud.project}.iam.gserviceaccount.com") and not iam_accounts.exists(cloud, email):
         raise bad_request(f'The service account "{email}" does not exist')
     return {"email": email, "scope": asked.get("scope") or [CLOUD_PLATFORM]}
 
