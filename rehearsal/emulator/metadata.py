@@ -166,7 +166,7 @@ def _written(node: object, parts: list[str], query: Mapping[str, str]) -> Respon
         return _answer(trees.as_text(node), etag, "application/json")
     if alt == "json":
         return _answer(_dump(node), etag, "application/json")
-    return _answer(trees.as_text(node), etag)
+    return _answer(trees.as_text(node, parts[-1] if parts else ""), etag)
 
 
 def _guest_attributes_enabled(tree: Mapping[str, object]) -> bool:

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 Node = object
 FREE_NAMES = ("attributes", "guest-attributes", "service-accounts")
 """Directories whose entries users name: those names are left as they are in JSON."""
+LINES = ("scopes", "aliases")
+"""Lists that are written a word a line; others (tags) are JSON."""
 ONLY_BY_NAME = ("token", "identity")
 """Never part of a listing's values: a secret is handed out only when it is asked for by its path."""
 
@@ -34,8 +36,10 @@ def find(tree: Node, parts: Sequence[str]) -> Node:
 
 
 def is_directory(node: Node, parts: Sequence[str]) -> bool:
-    """Whether a path ends in a slash: everything with entries, but not a token, which is a value in JSON."""
-    return isinstance(node, Mapping | list) and (not parts or parts[-1] not in ONLY_BY_NAME)
+    """Whether a path ends in a slash: everything with entries, but not a token, nor a list of words."""
+    if isinstance(node, list):
+        return any(isinstance(child, Mapping) for child in node)
+    return isinstance(node, Mapping) and (not parts or parts[-1] not in ONLY_BY_NAME)
 
 
 def listing(node: Node) -> str:
@@ -43,10 +47,12 @@ def listing(node: Node) -> str:
     return "".join(f"{name}/\n" if is_directory(child, [name]) else f"{name}\n" for name, child in _entries(node))
 
 
-def as_text(node: Node) -> str:
+def as_text(node: Node, name: str = "") -> str:
     """A value as it is asked for by its path: text; what is structured, in JSON."""
     if isinstance(node, bool):
         return "TRUE" if node else "FALSE"
+    if isinstance(node, list) and name in LINES:
+        return "".join(f"{child}\n" for child in node)
     if isinstance(node, Mapping | list):
         return json.dumps(node, separators=(",", ":"))
     return "" if node is None else str(node)
@@ -61,7 +67,7 @@ def as_lines(node: Node, prefix: str = "") -> str:
         if is_directory(child, [name]):
             lines.append(as_lines(child, f"{prefix}{name}/"))
         else:
-            lines += [f"{prefix}{name} {line}\n" for line in as_text(child).splitlines()]
+            lines += [f"{prefix}{name} {line}\n" for line in as_text(child, name).splitlines()]
     return "".join(lines)
 
 
@@ -71,6 +77,9 @@ def as_json(node: Node, parts: Sequence[str]) -> object:
         return [as_json(child, [*parts, str(index)]) for index, child in enumerate(node)]
     if not isinstance(node, Mapping):
         return node
+    if node and all(name == str(index) for index, name in enumerate(node)):
+        # Numbered directories are arrays.
+        return [as_json(child, [*parts, name]) for name, child in node.items()]
     free = bool(parts) and (parts[-1] in FREE_NAMES or "guest-attributes" in parts)
     return {
         name if free else _camel(name): as_json(child, [*parts, name])
