@@ -38,7 +38,9 @@ def scope_of(kind: Kind, properties: Mapping[str, Any], defaults: Defaults) -> d
     scope = {name: str(value) for name, value in properties.items() if isinstance(value, str | int)}
     wanted = set(re.findall(r"\{(\w+)\}", kind.collection + kind.own_path + kind.id_template))
     for name in ("project", "zone", "region"):
-        value = last_part(scope.get(name, "")) or _default(name, defaults)
+        # A zonal resource's references to regional ones are in the region of its own zone.
+        own = scope.get("zone", "").rpartition("-")[0] if name == "region" else ""
+        value = last_part(scope.get(name, "")) or own or _default(name, defaults)
         if value:
             scope[name] = value
         elif name in wanted:
