@@ -17,6 +17,7 @@ import subprocess
 import time
 from dataclasses import asdict, dataclass
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -64,7 +65,7 @@ def measure(console: Console) -> Figures:
         steps = life.steps
         with steps.step("Start the embedded cloud"):
             daemon = life.start_cloud()
-        memory = PeakMemory(running_containers, int(daemon["pid"]))
+        memory = PeakMemory(partial(running_containers, daemon.rehearsal), daemon.pid)
         memory.start()
         up = timed(steps, "Create the pod", UP)
         site = timed(steps, "Ours: site.yml on bare hosts", SITE)

@@ -27,7 +27,7 @@ def rehearse(
     ip_cidr_range: Annotated[
         str | None, typer.Option(help="Another range for the pod's network, where 10.200.0.0/16 is taken here.")
     ] = None,
-    port: Annotated[int | None, typer.Option(help="Another port for the embedded cloud; 0 takes a free one.")] = None,
+    port: Annotated[int | None, typer.Option(help="Another port for the embedded cloud.")] = None,
 ) -> None:
     """Rehearse the whole life cycle on this machine: no account, no cost.
 

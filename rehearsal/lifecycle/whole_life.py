@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
-from tpuwright.report import read_report
 
+from rehearsal.emulator.daemon import Daemon, last
 from rehearsal.environment import STACK
 from rehearsal.lifecycle.kept import explain_kept
 from rehearsal.lifecycle.leftovers import left_in_cloud, left_in_docker, running_containers
@@ -18,8 +20,9 @@ from rehearsal.lifecycle.memory import PeakMemory
 from rehearsal.lifecycle.rehearsal_stack import choose_accelerator, choose_range, ensure_passphrase, write_stack_file
 from rehearsal.lifecycle.steps import StepFailed, Steps
 from rehearsal.paths import RehearsalPaths
-from tpuwright.environment import environment
+from tpuwright.environment import environment, search_path
 from tpuwright.project import stack_file
+from tpuwright.report.model import Report, Status
 
 UP = ["pulumi", "up", "--yes", "--skip-preview", "--non-interactive", "--suppress-outputs"]
 DESTROY = ["pulumi", "destroy", "--yes", "--skip-preview", "--non-interactive"]
@@ -49,7 +52,8 @@ class Rehearsal:
     steps: Steps = field(init=False)
 
     def __post_init__(self) -> None:
-        self.steps = Steps(self.console, self.paths.root / "logs", dict(os.environ), self.project)
+        commands = search_path([Path(sys.prefix) / "bin"], os.environ.get("PATH", os.defpath))
+        self.steps = Steps(self.console, self.paths.root / "logs", {**os.environ, "PATH": commands}, self.project)
 
     def run(self, *, keep: bool) -> None:
         """Run every step; raises StepFailed at the first that does not hold, with the times printed all the same."""
@@ -57,7 +61,7 @@ class Rehearsal:
         try:
             with self.steps.step("Start the embedded cloud"):
                 daemon = self.start_cloud()
-            memory = PeakMemory(running_containers, daemon["pid"])
+            memory = PeakMemory(partial(running_containers, daemon.rehearsal), daemon.pid)
             memory.start()
             with self.steps.step("Settle what an earlier run left open"):
                 self.steps.run(["tpuwright", "recover", self.stack])
@@ -66,7 +70,7 @@ class Rehearsal:
             if keep:
                 explain_kept(self.console, self.stack)
                 return
-            self._destroy_and_look(daemon["endpoint"], daemon["project"])
+            self._destroy_and_look(daemon)
         except StepFailed:
             self.console.print(
                 "\nWhat was made is still there, to be looked at. `make rehearse` goes on from it; "
@@ -76,15 +80,17 @@ class Rehearsal:
         finally:
             self._say_figures(memory)
 
-    def start_cloud(self) -> dict[str, str]:
+    def start_cloud(self) -> Daemon:
         """Start the emulator, write the stack file, make the stack; return what the emulator says of itself."""
         port = ["--port", str(self.wishes.port)] if self.wishes.port is not None else []
         self.steps.run(["tpuwright", "emulator", "start", *port])
-        daemon: dict[str, str] = json.loads(self.paths.daemon.read_text(encoding="utf-8"))
+        daemon = last(self.paths)
+        if daemon is None or daemon.pid is None:
+            raise StepFailed(f"The embedded cloud started and is gone again; its log is {self.paths.log}.")
         ensure_passphrase(self.paths)
         self.paths.backend.mkdir(exist_ok=True)
         file = stack_file(self.project, self.stack)
-        write_stack_file(file, self.paths, daemon["endpoint"], daemon["project"])
+        write_stack_file(file, self.paths, daemon.endpoint, daemon.project)
         if self.wishes.ip_cidr_range:
             choose_range(file, self.wishes.ip_cidr_range)
         if self.wishes.accelerator_type:
@@ -111,12 +117,12 @@ class Rehearsal:
         with self.steps.step("Configure again: nothing may change"):
             refuse_change(self.steps.run(SITE))
 
-    def _destroy_and_look(self, endpoint: str, cloud_project: str) -> None:
+    def _destroy_and_look(self, cloud: Daemon) -> None:
         with self.steps.step("Destroy"):
             self.steps.run(DESTROY)
         with self.steps.step("Look for what is left"):
             token = self.paths.token.read_text(encoding="utf-8").strip()
-            left = left_in_cloud(endpoint, token, cloud_project) + left_in_docker()
+            left = left_in_cloud(cloud.endpoint, token, cloud.project) + left_in_docker(cloud.rehearsal)
             if left:
                 raise StepFailed(f"`pulumi destroy` left {len(left)} behind: {', '.join(left)}.")
             self.console.print("  nothing: no resource in the cloud's API, no container and no network in Docker")
@@ -127,17 +133,16 @@ class Rehearsal:
         self.console.print(self.steps.summary())
         if memory is not None:
             memory.stop()
-            self.console.print(
-                f"  peak memory {memory.peak / 2**20:.0f} MiB, of it the emulator {memory.peak_emulator / 2**20:.0f} MiB"
-            )
+            peak, emulator = memory.peak / 2**20, memory.peak_emulator / 2**20
+            self.console.print(f"  peak memory {peak:.0f} MiB, of it the emulator {emulator:.0f} MiB")
 
 
 def proof(report_file: Path) -> str:
     """One line of what the verification proved; raises StepFailed where its report is missing or not all green."""
     if not report_file.exists():
         raise StepFailed(f"site.yml ended well but wrote no report at {report_file}, so nothing is proved.")
-    report = read_report(report_file)
-    if not report.ok:
+    report = Report.model_validate_json(report_file.read_text(encoding="utf-8"))
+    if report.status in (Status.FAIL, Status.SKIP):
         raise StepFailed(f"The verification failed: {report.summary}")
     return report.summary
 

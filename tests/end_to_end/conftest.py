@@ -6,25 +6,33 @@ import io
 import os
 import re
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from rich.console import Console
 
+from rehearsal.emulator.daemon import last
 from rehearsal.lifecycle.leftovers import left_in_cloud, left_in_docker
 from rehearsal.lifecycle.whole_life import DESTROY, SITE, UP, Rehearsal, Wishes
 from rehearsal.paths import REPOSITORY, RehearsalPaths
 from tpuwright.project import stack_file
-from tpuwright.report import Report, read_report
+from tpuwright.report.model import Report, Status
 
 STACK = "rehearsal-test"
 RANGE = "10.201.0.0/16"
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 @dataclass
@@ -38,12 +46,12 @@ class Life:
 
     def begin(self, accelerator_type: str) -> None:
         """Start the embedded cloud on a free port and make the stack."""
-        wishes = Wishes(accelerator_type, RANGE, 0)
+        wishes = Wishes(accelerator_type, RANGE, free_port())
         rehearsal = Rehearsal(Console(file=io.StringIO()), REPOSITORY, self.paths, STACK, wishes)
         with rehearsal.steps.step("begin"):
             daemon = rehearsal.start_cloud()
         self.environment = dict(rehearsal.steps.environment)
-        self.endpoint, self.project = daemon["endpoint"], daemon["project"]
+        self.endpoint, self.project = daemon.endpoint, daemon.project
 
     def run(self, command: Sequence[str], *, ok: bool = True, timeout: float = 400) -> str:
         """Run `command` to its end; `ok` says whether it must exit 0 or must not."""
@@ -124,16 +132,19 @@ class Life:
 
     @property
     def report(self) -> Report:
-        return read_report(REPOSITORY / ".tpuwright" / STACK / "report.json")
+        file = REPOSITORY / ".tpuwright" / STACK / "report.json"
+        return Report.model_validate_json(file.read_text(encoding="utf-8"))
+
+    @property
+    def verified(self) -> bool:
+        return self.report.status is Status.PASS
 
     def left(self) -> list[str]:
         """What the cloud and Docker still have."""
         token = self.paths.token.read_text().strip()
-        return left_in_cloud(self.endpoint, token, self.project) + left_in_docker(self.rehearsal_id)
-
-    @property
-    def rehearsal_id(self) -> str:
-        return str(self.tell_emulator("GET", "status")["rehearsal"])
+        daemon = last(self.paths)
+        assert daemon is not None
+        return left_in_cloud(self.endpoint, token, self.project) + left_in_docker(daemon.rehearsal)
 
 
 @pytest.fixture(scope="module")

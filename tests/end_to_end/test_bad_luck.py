@@ -43,7 +43,7 @@ def test_an_up_that_was_killed_is_recovered_and_converges(life: Life) -> None:
 def test_a_site_that_was_killed_converges_when_run_again(life: Life) -> None:
     life.kill_when(["ansible-playbook", "site.yml", "-i", "inventories/pod"], r"TASK \[jax")
     life.site()
-    assert life.report.ok
+    assert life.verified
 
 
 def test_a_dead_host_that_nobody_repairs_is_named_and_the_slice_replaced(life: Life) -> None:
@@ -53,10 +53,10 @@ def test_a_dead_host_that_nobody_repairs_is_named_and_the_slice_replaced(life: L
     assert "pod-w1" in said
     replace = re.search(r"pulumi up --replace '?(urn:[^\s'`]+)", said)
     assert replace, said[-3000:]
-    assert not life.report.ok
+    assert not life.verified
     life.run(["pulumi", "up", "--yes", "--skip-preview", "--non-interactive", "--replace", replace[1]])
     assert "REMOTE HOST IDENTIFICATION" not in life.site()
-    assert life.report.ok
+    assert life.verified
 
 
 def test_a_dead_host_that_the_cloud_repairs_is_waited_for(life: Life) -> None:
@@ -64,7 +64,7 @@ def test_a_dead_host_that_the_cloud_repairs_is_waited_for(life: Life) -> None:
     fail_host(life, 1)
     life.run(["tpuwright", "wait"])
     life.site()
-    assert life.report.ok
+    assert life.verified
     assert life.node()["state"] == "READY"
 
 
@@ -89,7 +89,7 @@ def test_a_preempted_spot_pod_is_replaced_by_up_and_configured_without_a_host_ke
     assert life.node()["state"] == "READY"
     said = life.site()
     assert "HOST IDENTIFICATION HAS CHANGED" not in said
-    assert life.report.ok
+    assert life.verified
     life.run(["pulumi", "up", "--yes", "--skip-preview", "--non-interactive", "--expect-no-changes"])
 
 

@@ -9,11 +9,11 @@ import pytest
 from rehearsal.lifecycle.one_at_a_time import only_rehearsal
 from rehearsal.paths import REPOSITORY
 
-from .conftest import RANGE, STACK, Life
+from .conftest import RANGE, STACK, Life, free_port
 
 pytestmark = [pytest.mark.lifecycle, pytest.mark.docker, pytest.mark.pulumi]
 
-REHEARSE = ["tpuwright", "rehearse", "--stack", STACK, "--ip-cidr-range", RANGE, "--port", "0"]
+REHEARSE = ["tpuwright", "rehearse", "--stack", STACK, "--ip-cidr-range", RANGE, "--port", str(free_port())]
 
 
 @pytest.mark.timeout(1200)
@@ -22,10 +22,10 @@ def test_a_rehearsal_holds_from_nothing_to_nothing(life: Life) -> None:
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
     assert "nothing: no resource in the cloud's API" in done.stdout
     assert "peak memory" in done.stdout
-    report = life.report
-    assert report.ok
-    assert report.pods[0].processes == 4
-    assert report.pods[0].devices == 16
+    assert life.verified
+    hosts = life.report.pods[0].hosts
+    assert [len(host.devices) for host in hosts] == [4, 4, 4, 4]
+    assert len({device for host in hosts for device in host.devices}) == 16
 
 
 def test_a_second_rehearsal_while_one_runs_is_refused_and_names_the_first(life: Life) -> None:
