@@ -27,6 +27,9 @@ _COMMON = {"alt", "key", "fields", "prettyPrint", "access_token", "quotaUser", "
 _UNDOCUMENTED = {"compute.RouterNat": {"initialNatIps"}}
 """Fields that the official gcp plugin sends and Google takes, though no discovery document has them."""
 
+_UNDOCUMENTED_PARAMETERS = {"compute": {"returnPartialSuccess"}}
+"""Query parameters that gcloud and google-cloud-compute send, though not every discovery document has them."""
+
 
 class ResponseMismatch(Exception):
     """A handler's answer is not what the discovery document promises: a bug of the emulator."""
@@ -64,10 +67,11 @@ def check_query(match: Match, query: list[tuple[str, str]]) -> dict[str, Any]:
     """The method's own query parameters, typed. Raises ApiError 400 for an unknown or malformed one."""
     declared = {name: schema for name, schema in match.method.parameters.items() if schema.get("location") == "query"}
     values: dict[str, Any] = {}
+    tolerated = _COMMON | _UNDOCUMENTED_PARAMETERS.get(match.document.id.service, set())
     for given, text in query:
         name = given if given in declared else camel_case(given)
         if name not in declared:
-            if given in match.document.common_parameters or given in _COMMON or given.startswith("$"):
+            if given in match.document.common_parameters or given in tolerated or given.startswith("$"):
                 continue
             raise invalid(
                 f'Invalid JSON payload received. Unknown name "{given}": Cannot bind query parameter. '

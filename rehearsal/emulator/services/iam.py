@@ -145,6 +145,29 @@ async def list_account_keys(call: Call, cloud: Cloud) -> Json:
     }
 
 
+@operation("iam.projects.serviceAccounts.keys.create", differs="Always refused, as under Google's own constraint.")
+async def create_account_key(call: Call, cloud: Cloud) -> Json:
+    name, _ = _find(call.path["name"], cloud)
+    raise ApiError(
+        400,
+        "Key creation is not allowed on this service account.",
+        status="FAILED_PRECONDITION",
+        reason="failedPrecondition",
+        details=[
+            {
+                "@type": "type.googleapis.com/google.rpc.PreconditionFailure",
+                "violations": [
+                    {
+                        "type": "constraints/iam.disableServiceAccountKeyCreation",
+                        "subject": f"{name}?configvalue={name.rsplit('/', 1)[-1]}",
+                        "description": "Key creation is not allowed on this service account.",
+                    }
+                ],
+            }
+        ],
+    )
+
+
 def _change(cloud: Cloud, name: str, document: Json, given: Json, fields: Json) -> Json:
     _check_lengths(fields)
     if given.get("etag") and given["etag"] != _etag(document):

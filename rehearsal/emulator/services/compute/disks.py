@@ -158,7 +158,8 @@ def users_of(cloud: Cloud, disk: str) -> list[str]:
 
 def check_label_fingerprint(call: Call, document: Mapping[str, Any]) -> None:
     """ApiError 412 unless the request shows the fingerprint of the labels that are there now."""
-    if call.body.get("labelFingerprint") != rendering.fingerprint(document.get("labels")):
+    given, current = call.body.get("labelFingerprint"), rendering.fingerprint(document.get("labels"))
+    if not rendering.same_fingerprint(given, current):
         raise refusals.fingerprint_mismatch("Labels fingerprint either invalid or resource labels have changed")
 
 

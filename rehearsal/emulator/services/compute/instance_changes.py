@@ -75,5 +75,5 @@ async def get_guest_attributes(call: Call, cloud: Cloud) -> Json:
 def _check_fingerprint(call: Call, name: str, document: Json, part: str) -> None:
     """ApiError 412 unless the request shows the fingerprint that the part has now."""
     current = rendering.rendered(call, name, document, INSTANCES)[part]["fingerprint"]
-    if call.body.get("fingerprint") != current:
+    if not rendering.same_fingerprint(call.body.get("fingerprint"), current):
         raise refusals.fingerprint_mismatch(f"Supplied fingerprint does not match current {part} fingerprint.")

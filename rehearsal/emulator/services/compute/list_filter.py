@@ -50,7 +50,7 @@ class _Reader:
             kind = match.lastgroup or ""
             value = match[kind]
             if kind in ("double", "single"):
-                kind, value = "value", re.sub(r"\\(.)", r"\1", value)
+                kind, value = "value", value.replace('\\"', '"')  # other backslashes belong to regular expressions
             self.tokens.append((kind, value))
             at = match.end()
         self.at = 0

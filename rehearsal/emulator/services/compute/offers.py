@@ -20,7 +20,8 @@ from rehearsal.emulator.services.compute.references import (
 _SINCE = rendering.timestamp(datetime(2026, 10, 14, tzinfo=UTC))
 _IMAGE = re.compile(
     r"(?:https?://[^/]+/(?:compute/)?(?:v1|beta)/)?"
-    r"(?:projects/(?P<project>[a-z0-9.:-]+)/)?global/images/(?P<family>family/)?(?P<name>[^/]+)"
+    r"(?:projects/(?P<project>[a-z0-9.:-]+)/)?"
+    r"(?:global/images/(?P<family>family/)?|zones/[^/]+/(?P<view>imageFamilyViews)/)(?P<name>[^/]+)"
 )
 
 
@@ -30,7 +31,8 @@ def find_image(value: str, field: str) -> catalog.Image:
     if match is None:
         raise refusals.invalid_field(field, value, "The URL is malformed.")
     for image in catalog.IMAGES:
-        if match["project"] == image.project and match["name"] == (image.family if match["family"] else image.name):
+        wanted = image.family if match["family"] or match["view"] else image.name
+        if (match["project"], match["name"]) == (image.project, wanted):
             return image
     raise refusals.invalid_field(field, value, "The referenced image resource cannot be found.")
 

@@ -47,7 +47,7 @@ async def get_project(call: Call, cloud: Cloud) -> Json:
 async def set_common_instance_metadata(call: Call, cloud: Cloud) -> Json:
     project = resources.project_of(call, cloud)
     given = call.body.get("fingerprint")
-    if given is not None and given != rendering.fingerprint(project_metadata(cloud)):
+    if given is not None and not rendering.same_fingerprint(given, rendering.fingerprint(project_metadata(cloud))):
         raise refusals.fingerprint_mismatch()
     items = checked_metadata(call.body.get("items", ()), "items")
     cloud.store.put(_PROJECT_METADATA, _metadata_name(cloud), {"items": items})

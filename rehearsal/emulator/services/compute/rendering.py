@@ -66,6 +66,11 @@ def fingerprint(value: object) -> str:
     return base64.b64encode(digest[:8]).decode()
 
 
+def same_fingerprint(given: str | None, current: str) -> bool:
+    """Whether two fingerprints are one; clients may send base64 in either alphabet."""
+    return given is not None and given.replace("-", "+").replace("_", "/") == current
+
+
 def kind_of(collection: Collection | str) -> str:
     """compute#network for networks."""
     name = collection if isinstance(collection, str) else collection.name

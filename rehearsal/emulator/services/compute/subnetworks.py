@@ -11,6 +11,7 @@ from rehearsal.emulator.cloud import Cloud
 from rehearsal.emulator.errors import ApiError
 from rehearsal.emulator.handlers import Call, Json, operation
 from rehearsal.emulator.services.compute import (
+    host_network,
     nat_rules,
     ranges,
     refusals,
@@ -93,7 +94,7 @@ async def patch_subnetwork(call: Call, cloud: Cloud) -> Json:
     current = rendering.rendered(call, name, document, SUBNETWORKS)
     if given is None:
         raise refusals.required("resource.fingerprint")
-    if given != current["fingerprint"]:
+    if not rendering.same_fingerprint(given, current["fingerprint"]):
         raise refusals.fingerprint_mismatch("Supplied fingerprint does not match current subnetwork fingerprint.")
     for field, value in change.items():
         if field not in _PATCHABLE and not _same(field, value, document):
@@ -116,12 +117,12 @@ async def patch_subnetwork(call: Call, cloud: Cloud) -> Json:
 async def set_private_ip_google_access(call: Call, cloud: Cloud) -> Json:
     name, document = resources.find(call, cloud, SUBNETWORKS, call.path["subnetwork"])
     cloud.store.update(name, privateIpGoogleAccess=call.body.get("privateIpGoogleAccess", False))
-    return resources.begin(call, cloud, name, "setPrivateIpGoogleAccess", document)
+    return resources.begin(call, cloud, name, "compute.subnetworks.setPrivateIpGoogleAccess", document)
 
 
 @mutation(
     "compute.subnetworks.expandIpCidrRange",
-    differs="Growing a subnetwork that has hosts already is refused: their network on this machine has its range.",
+    differs="Hosts that run keep the subnetwork's old range on this machine until the last of them is gone.",
 )
 async def expand_subnetwork(call: Call, cloud: Cloud) -> Json:
     name, document = resources.find(call, cloud, SUBNETWORKS, call.path["subnetwork"])
@@ -129,17 +130,14 @@ async def expand_subnetwork(call: Call, cloud: Cloud) -> Json:
     old = IPv4Network(document["ipCidrRange"])
     ranges.check_expansion(old, new)
     _check_room(cloud, document["network"], name, new, (), whole=False)
-    hosts = [holder for holder in cloud.addresses.holders(name).values() if "/addresses/" not in holder]
-    if hosts and new != old:
-        raise ApiError(
-            501,
-            f"Growing the subnetwork '{name}' while '{min(hosts)}' runs in it is not emulated: delete its hosts first.",
-        )
-    changed = cloud.store.update(name, ipCidrRange=str(new), gatewayAddress=str(ranges.gateway_of(new)))
-    if changed is not None and new != old:
-        # No host is there, so the network can be made again with the new range when one comes.
+    fields: Json = {"ipCidrRange": str(new), "gatewayAddress": str(ranges.gateway_of(new))}
+    if new != old and host_network.has_hosts(cloud, name):
+        fields["_hosts_range"] = document.get("_hosts_range", str(old))
+    elif new != old:
+        # The network is made again, with the new range, when a host comes.
         await cloud.hosts.remove_subnetwork(name)
-    return resources.begin(call, cloud, name, "expandIpCidrRange", document)
+    cloud.store.update(name, **fields)
+    return resources.begin(call, cloud, name, "compute.subnetworks.expandIpCidrRange", document)
 
 
 @mutation("compute.subnetworks.delete")
