@@ -101,3 +101,8 @@ def test_completion_knows_the_commands_in_every_shell(shell: str) -> None:
     done = tpuwright(_TPUWRIGHT_COMPLETE=f"complete_{shell}", _TYPER_COMPLETE_FISH_ACTION="get-args", **asked)
     assert "doctor" in done.stdout
     assert "emulator" not in done.stdout
+
+
+def test_completion_is_offered_by_the_whole_command_only() -> None:
+    assert "--install-completion" in tpuwright("--help").stdout
+    assert "--install-completion" not in tpuwright("emulator", "--help").stdout

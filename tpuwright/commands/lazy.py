@@ -15,6 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 from tpuwright.errors import TpuwrightError
 
 GROUP = "tpuwright.commands"
+_COMPLETION_OPTIONS = ("install_completion", "show_completion")
 
 
 @cache
@@ -66,6 +67,8 @@ class LazyCommand(TyperCommand):
             )
         command = typer.main.get_command(app)
         command.name = self.entry.name
+        # Completion is installed once, for `tpuwright` as a whole.
+        command.params = [each for each in command.params if each.name not in _COMPLETION_OPTIONS]
         return command
 
 

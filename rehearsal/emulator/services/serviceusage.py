@@ -31,7 +31,7 @@ TITLES = {
     "storage": "Cloud Storage API",
     "storage-component": "Cloud Storage",
 }
-ENABLED_AT_FIRST = frozenset({"compute", "tpu", "iam", "cloudresourcemanager", "serviceusage", "oslogin"})
+ENABLED_AT_FIRST = frozenset({"compute", "tpu", "iam", "iap", "cloudresourcemanager", "serviceusage", "oslogin"})
 NEEDS = {"tpu": ("compute",), "compute": ("oslogin",)}
 """Services that are enabled along with another, and cannot be disabled while it is enabled."""
 
