@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from rehearsal.lifecycle.rehearsal_stack import ensure_passphrase
 from rehearsal.paths import RehearsalPaths, rehearsal_paths
 from tpuwright.errors import TpuwrightError
 from tpuwright.project import stack_file, stack_name
@@ -38,6 +39,9 @@ def environment(stack: str, project: Path) -> Mapping[str, str] | None:
         return None
     paths = rehearsal_paths()
     cloud = _cloud(paths, stack)
+    # Pulumi makes neither by itself; after `tpuwright emulator start` alone, nobody else has.
+    paths.backend.mkdir(exist_ok=True)
+    ensure_passphrase(paths.root)
     token = paths.token.read_text(encoding="utf-8").strip()
     endpoint = str(cloud["endpoint"]).rstrip("/") + "/"
     return {

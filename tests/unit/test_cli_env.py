@@ -108,6 +108,8 @@ def test_a_rehearsal_gets_backend_token_and_endpoints_for_gcloud(rehearsed: Path
     state = rehearsed / ".rehearsal"
     assert found["PULUMI_BACKEND_URL"] == f"file://{state}/backend"
     assert found["PULUMI_CONFIG_PASSPHRASE_FILE"] == str(state / "passphrase")
+    assert (state / "backend").is_dir()
+    assert (state / "passphrase").stat().st_mode & 0o777 == 0o600
     assert found["GOOGLE_OAUTH_ACCESS_TOKEN"] == "ya29.secret"
     assert found["CLOUDSDK_AUTH_ACCESS_TOKEN_FILE"] == str(state / "token")
     assert found["CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE"] == "http://127.0.0.1:8778/"

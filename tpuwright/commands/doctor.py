@@ -72,7 +72,7 @@ def _shell_environment(stack: str, project: Path) -> Check:
     try:
         os.environ.update(environment(stack, project))
     except TpuwrightError as error:
-        found, _, remedy = str(error).partition(": ")
+        found, _, remedy = str(error).rpartition(": ")
         finding = failed(found, remedy)
 
     def answer() -> Finding:

@@ -29,8 +29,9 @@ def _answer(check: Check, awaited: dict[str, Future[Finding]]) -> Finding:
     try:
         return check.run()
     except TpuwrightError as error:
-        found, colon, remedy = str(error).partition(": ")
-        return Finding(Status.FAILED, found, remedy if colon else "")
+        # Our sentences end in what to do, after a colon; what is quoted before it may have colons of its own.
+        found, _, remedy = str(error).rpartition(": ")
+        return Finding(Status.FAILED, found or remedy, remedy if found else "")
     except Exception as error:
         logger.debug("check %s", check.name, exc_info=True)
         return Finding(Status.FAILED, f"the check itself failed: {type(error).__name__}: {error}", "report it")
