@@ -35,7 +35,7 @@ def spec_of(cloud: Cloud, subnetwork: str) -> SubnetworkSpec:
     return SubnetworkSpec(
         name=subnetwork,
         network=document["network"],
-        ip_cidr_range=document.get("_hosts_range", document["ipCidrRange"]),
+        ip_cidr_range=str(document.get("_hosts_range", document["ipCidrRange"])),
         nat=has_nat(cloud, subnetwork),
     )
 

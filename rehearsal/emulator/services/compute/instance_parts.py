@@ -66,7 +66,8 @@ def resolved_interface(wanted: Mapping[str, Any], cloud: Cloud, zone: str) -> Js
 def take_addresses(wanted: Mapping[str, Any], interface: Json, cloud: Cloud, name: str, held: str) -> None:
     """Give the interface its internal address, and its external one when it asks for one.
 
-    `held` is the range that the subnetwork's hosts have.     Raises ApiError; one whose reason is in capitals belongs into the operation, as on Google.
+    `held` is the range that the subnetwork's hosts have.
+    Raises ApiError; one whose reason is in capitals belongs into the operation, as on Google.
     """
     subnetwork = interface["subnetwork"]
     ip = wanted.get("networkIP")
