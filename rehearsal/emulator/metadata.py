@@ -98,7 +98,11 @@ class Metadata:
         parts = request.url.path.removeprefix(start).split("/")
         if not request.url.path.startswith(start) or len(parts) != 2 or not all(parts):
             return _problem(405, "Only instance/guest-attributes/NAMESPACE/KEY can be written.")
-        if not _guest_attributes_enabled(self._tree(request)):
+        try:
+            tree = self._tree(request)
+        except trees.NoSuchPath:
+            return _not_found()
+        if not _guest_attributes_enabled(tree):
             return _problem(403, "Guest attributes endpoint access is disabled.")
         value = await request.body()
         if len(value) > LONGEST_GUEST_ATTRIBUTE:

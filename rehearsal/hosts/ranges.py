@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from ipaddress import IPv4Network, ip_network
+from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +29,10 @@ def check_free(name: str, ip_cidr_range: str, uses: Iterable[Use]) -> None:
     known = list(uses)
     for use in known:
         if wanted.overlaps(use.network):
-            free = _free_like(wanted, known)
+            free = _free(known)
             raise RangeCollision(
                 f"Subnetwork {name} asks for {wanted}, but {use.user} uses {use.network} on this machine: "
-                + (
-                    f"choose another range in tpuwright:network, such as {free}."
-                    if free
-                    else "choose another range in tpuwright:network."
-                )
+                f"choose another ip_cidr_range in tpuwright:network{f', such as {free}' if free else ''}."
             )
 
 
@@ -66,11 +62,10 @@ def route_uses(table: str | None = None) -> Iterator[Use]:
         yield Use(IPv4Network((address, mask.bit_count())), f"a route through {fields[0]}")
 
 
-def _free_like(wanted: IPv4Network, uses: list[Use]) -> IPv4Network | None:
-    """A private range of the same size that nobody uses."""
-    for second in (200, *range(201, 256), *range(0, 200)):
-        candidate = ip_network(f"10.{second}.0.0/{max(wanted.prefixlen, 16)}")
-        assert isinstance(candidate, IPv4Network)
+def _free(uses: list[Use]) -> IPv4Network | None:
+    """A private range, as large as a stack's default, that nobody uses."""
+    for second in (*range(200, 256), *range(0, 200)):
+        candidate = IPv4Network(f"10.{second}.0.0/16")
         if not any(candidate.overlaps(use.network) for use in uses):
             return candidate
     return None

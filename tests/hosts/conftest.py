@@ -1,0 +1,75 @@
+"""An asyncio loop in a thread, on which the tests' servers and backends live, and applications served on it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any, TypeVar
+
+import pytest
+import uvicorn
+
+T = TypeVar("T")
+
+
+class Background:
+    """Runs coroutines on a loop in another thread."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, T], timeout: float = 120) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(timeout)
+
+    def close(self) -> None:
+        async def cancel_all() -> None:
+            for task in asyncio.all_tasks() - {asyncio.current_task()}:
+                task.cancel()
+
+        self.run(cancel_all())
+        self.run(self.loop.shutdown_default_executor())
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join(10)
+        self.loop.close()
+
+
+@pytest.fixture(scope="session")
+def background() -> Iterator[Background]:
+    background = Background()
+    yield background
+    background.close()
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@pytest.fixture
+def serve(background: Background) -> Iterator[Callable[[Any], int]]:
+    """Serve an application as the emulator does; returns the port on 127.0.0.1."""
+    running = []
+
+    async def start(app: Any) -> int:
+        listener = socket.create_server(("127.0.0.1", 0))
+        # As the emulator: gcloud's client breaks on a websocket ping.
+        server = _Server(uvicorn.Config(app, log_config=None, lifespan="off", ws_ping_interval=None))
+        task = asyncio.create_task(server.serve(sockets=[listener]))
+        running.append((server, task))
+        while not server.started:
+            await asyncio.sleep(0.01)
+        return int(listener.getsockname()[1])
+
+    async def stop() -> None:
+        for server, task in running:
+            server.should_exit = server.force_exit = True
+            await task
+
+    yield lambda app: background.run(start(app))
+    background.run(stop())
