@@ -41,7 +41,7 @@ def environment(stack: str, project: Path) -> Mapping[str, str] | None:
     cloud = _cloud(paths, stack)
     # Pulumi makes neither by itself; after `tpuwright emulator start` alone, nobody else has.
     paths.backend.mkdir(exist_ok=True)
-    ensure_passphrase(paths.root)
+    ensure_passphrase(paths)
     token = paths.token.read_text(encoding="utf-8").strip()
     endpoint = str(cloud["endpoint"]).rstrip("/") + "/"
     return {
