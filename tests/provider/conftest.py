@@ -1,9 +1,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import google_stub
+import pytest
 from pulumi_project import Project, engine
 
 

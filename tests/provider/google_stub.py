@@ -38,7 +38,7 @@ class GoogleStub:
     sent: list[Sent] = field(default_factory=list)
     objects: dict[str, dict[str, Any]] = field(default_factory=dict)
     policy: dict[str, Any] = field(default_factory=lambda: {"etag": "x", "version": 3})
-    intercept: Callable[[Sent], Answer] = lambda sent: None
+    intercept: Callable[[Sent], Answer] = lambda _: None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self) -> list[Sent]:
@@ -93,14 +93,14 @@ class GoogleStub:
         path = f"{sent.path}/{sent.body['name']}"
         if path in self.objects:
             return error(409, f"The resource '{path}' already exists", "ALREADY_EXISTS", "alreadyExists")
-        self.objects[path] = {**sent.body, **self._said_by_google(path, sent.body)}
+        self.objects[path] = {**sent.body, **self._said_by_google(path)}
         if path.rpartition("/")[0].endswith("/instances"):
             disk = path.replace("/instances/", "/disks/")
             self.objects[disk] = {**sent.body["disks"][0]["initializeParams"], "name": sent.body["name"]}
             self.objects[path]["disks"] = [{**sent.body["disks"][0], "source": self.endpoint + disk}]
         return done(sent)
 
-    def _said_by_google(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    def _said_by_google(self, path: str) -> dict[str, Any]:
         if "/nodes/" in path:
             name = path.partition("/v2alpha1/")[2]
             endpoints = [{"ipAddress": f"10.0.0.{worker + 2}", "port": 8470} for worker in range(4)]

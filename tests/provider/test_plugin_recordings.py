@@ -86,8 +86,12 @@ def by_resource(requests: Iterable[Sent]) -> dict[str, list[str]]:
         name = body.get("name") or body.get("accountId")
         path = re.sub(r":(get|set)IamPolicy$", ":policy", sent.path)
         path = f"{path}/{name}" if sent.method == "POST" and name else path
-        owner = re.sub(r"/(expandIpCidrRange|services/[^/]+:enable)$", "", path).replace("pod-sa@", "pod-sa/").split("/")
-        found["/".join(owner[:10])].append(f"{sent.method} {sent.path}?{sent.query} {json.dumps(sent.body, sort_keys=True)}")
+        owner = (
+            re.sub(r"/(expandIpCidrRange|services/[^/]+:enable)$", "", path).replace("pod-sa@", "pod-sa/").split("/")
+        )
+        found["/".join(owner[:10])].append(
+            f"{sent.method} {sent.path}?{sent.query} {json.dumps(sent.body, sort_keys=True)}"
+        )
     return {key.replace("/demo-proj.iam.gserviceaccount.com", ""): value for key, value in found.items()}
 
 
@@ -112,7 +116,9 @@ def test_access_and_machines_send_what_the_official_plugin_sent(project: Project
     assert by_resource(google.take()) == by_resource(steps["pulumi up: create all"])
     project.run("refresh", "--yes", "--skip-preview")
     # In the recording the refresh met an instance that an update replaced first; only the reads are a refresh.
-    reads = [sent for sent in steps["pulumi refresh"] if sent.method != "DELETE" and not sent.path.endswith("/instances")]
+    reads = [
+        sent for sent in steps["pulumi refresh"] if sent.method != "DELETE" and not sent.path.endswith("/instances")
+    ]
     refreshed, expected = by_resource(google.take()), by_resource(reads)
     for key in expected:
         if "instances/bastion" in key or "disks/bastion" in key:
