@@ -148,16 +148,16 @@ def _model_at(model: type[BaseModel], location: Iterable[int | str]) -> type[Bas
         field = current.model_fields.get(part) if _is_model(current) else None
         if field is None:
             return None
-        current = _model_in(field.annotation)
+        current = model_in(field.annotation)
     return current if _is_model(current) else None
 
 
-def _model_in(annotation: Any) -> Any:
+def model_in(annotation: Any) -> Any:
     """The model inside of ``list[Model]``, ``Model | None`` and their like."""
     if _is_model(annotation):
         return annotation
     if get_origin(annotation) in (list, tuple, typing.Union, types.UnionType, typing.Annotated):
-        return next((found for found in map(_model_in, get_args(annotation)) if found), None)
+        return next((found for found in map(model_in, get_args(annotation)) if found), None)
     return None
 
 
