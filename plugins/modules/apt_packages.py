@@ -7,7 +7,6 @@ import os
 import re
 import time
 from pathlib import Path
-from typing import IO
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -39,7 +38,7 @@ def lists_age(lists: Path, now: float) -> float:
 
 def holder(lock: str) -> str:
     """Who holds a file lock, as "name (process 12)", from /proc/locks; "another process" where the kernel hides it."""
-    status = os.stat(lock)
+    status = Path(lock).stat()
     wanted = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
     for line in Path("/proc/locks").read_text().splitlines():
         match = re.search(rf"\s(\d+)\s{wanted}\s", line)
@@ -52,15 +51,14 @@ def holder(lock: str) -> str:
 def wait_for_locks(locks: tuple[str, ...], deadline: float) -> None:
     """Returns when no other process holds one of apt's locks; raises TimeoutError naming the holder at `deadline`."""
     for lock in locks:
-        while os.path.exists(lock) and not _free(lock):
+        while Path(lock).exists() and not _free(lock):
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{lock} is still held by {holder(lock)}")
             time.sleep(0.5)  # there is no way to wait for a lock with a deadline but to ask again
 
 
 def _free(lock: str) -> bool:
-    handle: IO[str]
-    with open(lock, "r+") as handle:
+    with Path(lock).open("r+") as handle:
         try:
             fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

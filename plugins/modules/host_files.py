@@ -146,8 +146,10 @@ def _write(module: AnsibleModule, change: Change) -> None:
         code, out, err = module.run_command(command)
         if code:
             partial.unlink()
-            module.fail_json(msg=f"{path} was left as it was, as {command[0]} refuses the new one: {(err or out).strip()}")
-    os.replace(partial, path)
+            module.fail_json(
+                msg=f"{path} was left as it was: {command[0]} refuses the new one ({(err or out).strip()})."
+            )
+    partial.replace(path)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,8 @@ module: pod_trust
 short_description: Known hosts, host aliases and users' keys among the members of a pod
 description:
   - Writes /etc/ssh/ssh_known_hosts, /etc/ssh/ssh_config.d/tpuwright.conf and /etc/ssh/tpuwright/pod_keys/USER.
-  - What it learns is kept (public halves only) in /var/lib/tpuwright/identities.json, so that a run that reaches only some
-    of the members (--limit, or a dead host) keeps what is known of the others.
+  - What it learns is kept (public halves only) in /var/lib/tpuwright/identities.json, so that a run that reaches only
+    some of the members (--limit, or a dead host) keeps what is known of the others.
 options:
   members: {type: list, elements: dict, required: true, description: "{name, worker, internal_ip} of every member."}
   identities: {type: dict, required: true, description: "Member to {users, host_keys}, for those reached in this run."}
@@ -134,7 +133,7 @@ def _write(path: Path, content: str) -> None:
     partial = path.with_name(f".{path.name}.partial")
     partial.write_text(content)
     partial.chmod(0o644)
-    os.replace(partial, path)
+    partial.replace(path)
 
 
 if __name__ == "__main__":

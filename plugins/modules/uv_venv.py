@@ -19,7 +19,7 @@ description:
 options:
   path: {type: path, required: true}
   minimum: {type: str, default: "3.11", description: "Lowest Python version."}
-  version: {type: str, default: "", description: "Exact Python version (3.12 or 3.12.4), instead of any from I(minimum) on."}
+  version: {type: str, default: "", description: "Exact Python version, instead of any from I(minimum) on."}
   packages: {type: list, elements: str, default: [], description: "Requirements, as pip takes them."}
   uv: {type: path, default: /usr/local/bin/uv}
 attributes: {check_mode: {support: full}}

@@ -86,7 +86,7 @@ def read_facts(path: Path) -> dict[str, Any]:
 
 
 def choose(facts: dict[str, Any], only: str | None, others: bool) -> list[Host]:
-    """The hosts to run on, in the order of the pod. Raises Refused for a name that is not in the pod, or nobody left."""
+    """The hosts to run on, in the order of the pod. Raises Refused for a name not in the pod, or nobody left."""
     hosts = [
         Host(
             label=member["name"].removeprefix(f"{facts['pod']}-"),

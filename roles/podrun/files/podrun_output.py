@@ -49,8 +49,8 @@ class Host:
         reason = self.lines[-1][1].removeprefix("ssh: ").strip() if self.lines else "no answer"
         if self.state == "unreachable":
             return (
-                f"{self.label}: {self.name} ({self.address}) could not be reached within {connect_timeout} s: {reason}. "
-                "If the host was recreated, run site.yml again."
+                f"{self.label}: {self.name} ({self.address}) could not be reached within {connect_timeout} s "
+                f"({reason}). If the host was recreated, run site.yml again."
             )
         return f"{self.label}: the connection to {self.name} ({self.address}) was lost while the command ran: {reason}."
 

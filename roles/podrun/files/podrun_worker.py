@@ -19,7 +19,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-STARTED = "\x01podrun: started\x01"  # first line on standard output: the host was reached, what follows is the command's
+STARTED = (
+    "\x01podrun: started\x01"  # first line on standard output: the host was reached, what follows is the command's
+)
 STALE = (Path("/tmp/libtpu_lockfile"), Path("/tmp/tpu_logs"))
 GRACE = 5.0  # seconds between SIGTERM and SIGKILL
 KEPT = ("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ")
@@ -96,9 +98,7 @@ def run(job: Mapping[str, Any]) -> int:
         system = parse_environment(Path("/etc/environment").read_text())
     except FileNotFoundError:
         system = {}
-    environment = command_environment(
-        os.environ, system, venv if (venv / "bin").is_dir() else None, job["environment"]
-    )
+    environment = command_environment(os.environ, system, venv if (venv / "bin").is_dir() else None, job["environment"])
     directory = Path(job["directory"] or home)
     if not directory.is_dir():
         print(f"podrun: there is no directory {directory} on this host.", file=sys.stderr)
@@ -110,7 +110,12 @@ def run(job: Mapping[str, Any]) -> int:
         return 127
     try:
         process = subprocess.Popen(
-            [*command], executable=program, cwd=directory, env=environment, stdin=subprocess.DEVNULL, start_new_session=True
+            [*command],
+            executable=program,
+            cwd=directory,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
         )
     except OSError as error:
         print(f"podrun: {command[0]}: {error.strerror}.", file=sys.stderr)
