@@ -45,6 +45,7 @@ SERVED = (
     DocumentId("cloudresourcemanager", "v1", "v1/"),
     DocumentId("cloudresourcemanager", "v3", "v3/"),
     DocumentId("serviceusage", "v1", "v1/"),
+    DocumentId("serviceusage", "v1beta1", "v1beta1/"),
     # Not emulated yet: known, so that a request is answered by the name of what is missing.
     DocumentId("storage", "v1", "storage/v1/"),
     DocumentId("file", "v1beta1", "v1beta1/"),

@@ -13,7 +13,7 @@ import yaml
 
 from rehearsal.emulator.app import create_app
 from rehearsal.emulator.cloud import Cloud
-from rehearsal.emulator.settings import ApiFault
+from rehearsal.emulator.settings import ApiFault, Quota
 from tpuwright.doctor import google_checks
 from tpuwright.doctor.check import Finding, Status
 from tpuwright.doctor.examine import examine
@@ -71,14 +71,31 @@ def findings(project: Path) -> dict[str, Finding]:
 def test_a_project_that_has_all_is_found_to_have_all(stack: Path, cloud: Cloud) -> None:
     found = findings(stack)
     fine = {name for name, finding in found.items() if finding.status is Status.OK}
-    assert fine >= {CREDENTIALS, PROJECT, APIS, ROLES, OFFER}, found
+    assert fine == {CREDENTIALS, PROJECT, APIS, ROLES, OFFER, QUOTA}, found
     assert found[PROJECT].found.startswith(cloud.project)
 
 
 def test_a_quota_that_cannot_be_read_is_a_warning_with_the_page_that_shows_it(stack: Path, cloud: Cloud) -> None:
+    cloud.settings.faults.api = [ApiFault(methods="*.consumerQuotaMetrics.list", http_code=403)]
     quota = findings(stack)[QUOTA]
     assert quota.status is Status.WARNING
     assert f"project={cloud.project}" in quota.remedy
+
+
+@pytest.mark.parametrize(("generation", "kind"), [("v5e", "v5litepod-16"), ("v5p", "v5p-8"), ("v4", "v4-8")])
+@pytest.mark.parametrize(("tier", "words"), [("standard", "on-demand"), ("spot", "spot")])
+def test_too_small_a_quota_is_found_for_the_tier_that_the_pod_asks_for(
+    stack: Path, cloud: Cloud, generation: str, kind: str, tier: str, words: str
+) -> None:
+    asked = {"name": "pod", "zones": ["us-west4-a"], "accelerator_type": kind, "provisioning_model": tier}
+    change(stack, tpuwright__pods=[asked])
+    other = "spot" if tier == "standard" else "standard"
+    cloud.settings.quota = [Quota(generation=generation, tier=other, chips=0)]
+    assert findings(stack)[QUOTA].status is Status.OK
+    cloud.settings.quota = [Quota(generation=generation, tier=tier, chips=2)]
+    quota = findings(stack)[QUOTA]
+    assert quota.status is Status.WARNING
+    assert f"{words} quota for {generation}" in quota.found
 
 
 def test_a_token_that_is_not_accepted_is_named_and_nothing_else_is_asked(

@@ -139,7 +139,7 @@ class GoogleChecks:
             limits = self._quota_limits(name)
         except CloudError as error:
             return warning(
-                f"it cannot be read ({error.sentence})",
+                f"it cannot be read through Service Usage ({error.kind.replace('_', ' ')})",
                 f"see https://console.cloud.google.com/iam-admin/quotas?service=tpu.googleapis.com&project={name}",
             )
         problems = [problem for pod in settings.pods if (problem := shortage(pod, limits))]
