@@ -25,7 +25,6 @@ INVALID_DATA = 4013
 NOT_AUTHORIZED = 4033
 LOOKUP_FAILED = 4047
 
-_ORDERLY = (1000, 1005)
 _READ_SIZE = 4 * MAX_DATA
 
 
@@ -134,7 +133,8 @@ class Session:
             while True:
                 message = await socket.receive()
                 if message["type"] == "websocket.disconnect":
-                    if message.get("code") in _ORDERLY:
+                    # 1005 as well is a lost connection: uvicorn says so of one that broke.
+                    if message.get("code") == NORMAL:
                         self.end()
                     return
                 await self._take(message.get("bytes"))

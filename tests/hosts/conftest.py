@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import socket
 import threading
+import time
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, TypeVar
 
@@ -52,14 +53,14 @@ class _Server(uvicorn.Server):
 
 
 @pytest.fixture
-def serve(background: Background) -> Iterator[Callable[[Any], int]]:
+def serve(background: Background) -> Iterator[Callable[..., int]]:
     """Serve an application as the emulator does; returns the port on 127.0.0.1."""
     running = []
 
-    async def start(app: Any) -> int:
+    async def start(app: Any, **settings: Any) -> int:
         listener = socket.create_server(("127.0.0.1", 0))
         # As the emulator: gcloud's client breaks on a websocket ping.
-        server = _Server(uvicorn.Config(app, log_config=None, lifespan="off", ws_ping_interval=None))
+        server = _Server(uvicorn.Config(app, log_config=None, lifespan="off", ws_ping_interval=None, **settings))
         task = asyncio.create_task(server.serve(sockets=[listener]))
         running.append((server, task))
         while not server.started:
@@ -71,5 +72,19 @@ def serve(background: Background) -> Iterator[Callable[[Any], int]]:
             server.should_exit = server.force_exit = True
             await task
 
-    yield lambda app: background.run(start(app))
+    yield lambda app, **settings: background.run(start(app, **settings))
     background.run(stop())
+
+
+@pytest.fixture(scope="session")
+def until() -> Callable[..., Any]:
+    """Wait until a function returns something true, and return that."""
+
+    def wait(condition: Callable[[], Any], what: str, seconds: float = 10) -> Any:
+        end = time.monotonic() + seconds
+        while not (value := condition()):
+            assert time.monotonic() < end, f"within {seconds} s it did not come true that {what}"
+            time.sleep(0.05)
+        return value
+
+    return wait
