@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from http import HTTPStatus
 
 STATUS_BY_CODE = {
     400: "INVALID_ARGUMENT",
@@ -28,6 +27,7 @@ REASON_BY_CODE = {
     409: "alreadyExists",
     412: "conditionNotMet",
     429: "rateLimitExceeded",
+    499: "cancelled",
     500: "internalError",
     501: "notImplemented",
     503: "backendError",
@@ -73,7 +73,7 @@ class ApiError(Exception):
         self.http_code = http_code
         self.message = message
         self.status = status or STATUS_BY_CODE.get(http_code, "UNKNOWN")
-        self.reason = reason or REASON_BY_CODE.get(http_code, HTTPStatus(http_code).phrase)
+        self.reason = reason or REASON_BY_CODE.get(http_code, "badRequest")
         self.details = [dict(detail) for detail in details]
 
     @property

@@ -1,4 +1,4 @@
-"""An embedded cloud in this process, without containers."""
+"""An embedded cloud, without containers, that real clients reach over HTTP."""
 
 from __future__ import annotations
 
@@ -6,42 +6,38 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import httpx
 import pytest
-from starlette.testclient import TestClient
+from emulated_cloud import PROJECT, Live, make_cloud, serve
 
-from rehearsal.emulator.app import create_app
-from rehearsal.emulator.auth import Tokens
 from rehearsal.emulator.cloud import Cloud
-from rehearsal.emulator.settings import EmulatorSettings, Timings
-from rehearsal.emulator.store import Store
-from rehearsal.hosts.paper_hosts import PaperHosts
-
-TOKEN = "a-token-for-tests"
-PROJECT = "demo-proj"
-QUICK = Timings(
-    node_create=0,
-    node_delete=0,
-    node_patch=0,
-    node_start=0,
-    node_stop=0,
-    node_maintenance=0.05,
-    stockout=0,
-    queue=0,
-    repair=0.05,
-)
 
 
 @pytest.fixture
 def cloud() -> Cloud:
-    settings = EmulatorSettings(timings=QUICK)
-    return Cloud(Store(":memory:"), PaperHosts(), Tokens(TOKEN), project=PROJECT, settings=settings)
+    return make_cloud()
 
 
 @pytest.fixture
-def client(cloud: Cloud) -> Iterator[TestClient]:
-    """An HTTP client that shows the right token; answers are checked strictly."""
-    with TestClient(create_app(cloud), headers={"Authorization": f"Bearer {TOKEN}"}) as http:
-        yield http
+def live(cloud: Cloud) -> Iterator[Live]:
+    """The cloud over HTTP."""
+    yield from serve(cloud)
+
+
+@pytest.fixture
+def client(live: Live) -> httpx.Client:
+    """An HTTP client that shows the right token."""
+    return live.http
+
+
+@pytest.fixture
+def vpc(live: Live) -> Live:
+    """A cloud with the network "net" and its subnetwork "sub" (10.200.0.0/24) in us-west4."""
+    root = f"/compute/v1/projects/{PROJECT}"
+    live.done(live.http.post(f"{root}/global/networks", json={"name": "net", "autoCreateSubnetworks": False}))
+    subnetwork = {"name": "sub", "network": "global/networks/net", "ipCidrRange": "10.200.0.0/24"}
+    live.done(live.http.post(f"{root}/regions/us-west4/subnetworks", json=subnetwork))
+    return live
 
 
 @pytest.fixture

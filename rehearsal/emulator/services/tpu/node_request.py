@@ -164,7 +164,7 @@ def _network_config(cloud: Cloud, project: str, zone: str, config: Json) -> Json
     if f"/regions/{region}/" not in subnetwork_name:
         raise bad_request(f"The subnetwork '{subnetwork_name}' is not in the region of zone {zone}")
     network_name = resolve(network or "default", NETWORKS, project=project, field="network")
-    if (network or document is None) and cloud.store.get(network_name) is None:
+    if (network or not subnetwork) and cloud.store.get(network_name) is None:
         raise _missing(network_name)
     if document is None or cloud.store.kind_of(subnetwork_name) != "compute.subnetwork":
         raise _missing(subnetwork_name)
