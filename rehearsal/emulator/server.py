@@ -74,6 +74,8 @@ async def _serve(cloud: Cloud, listener: socket.socket, paths: RehearsalPaths, h
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=GRACE_SECONDS,
+            # gcloud's IAP client takes a ping for an error and hangs up.
+            ws_ping_interval=None,
         )
     )
     port = listener.getsockname()[1]
