@@ -19,10 +19,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-STARTED = (
-    "\x01podrun: started\x01"  # first line on standard output: the host was reached, what follows is the command's
-)
-STALE = (Path("/tmp/libtpu_lockfile"), Path("/tmp/tpu_logs"))
+# First line on standard output: the host was reached, what follows is the command's.
+STARTED = "\x01podrun: started\x01"
+STALE = (Path("/tmp/libtpu_lockfile"), Path("/tmp/tpu_logs"))  # noqa: S108 # where libtpu puts them
 GRACE = 5.0  # seconds between SIGTERM and SIGKILL
 KEPT = ("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ")
 
@@ -41,7 +40,7 @@ def parse_environment(text: str) -> dict[str, str]:
 def command_environment(
     inherited: Mapping[str, str], system: Mapping[str, str], venv: Path | None, extra: Mapping[str, str]
 ) -> dict[str, str]:
-    """The command's variables, the same on every host: identity, /etc/environment, the venv on PATH, then podrun's -e."""
+    """The command's variables, the same on every host: identity, /etc/environment, the venv on PATH, podrun's -e."""
     result = {name: inherited[name] for name in KEPT if name in inherited}
     result["PATH"] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     result["PYTHONUNBUFFERED"] = "1"  # else Python keeps its lines back, as its output is no terminal
