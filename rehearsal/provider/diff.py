@@ -11,7 +11,7 @@ from typing import Any
 from rehearsal.provider import labels
 from rehearsal.provider.bodies import coerce
 from rehearsal.provider.kinds import Kind
-from rehearsal.provider.links import same_resource
+from rehearsal.provider.links import image_is_of_family, same_resource
 from rehearsal.provider.property_types import Property
 from rehearsal.provider.values import UNKNOWN, has_unknown, is_empty
 
@@ -113,6 +113,8 @@ def _equal(kind: Kind, item: Property, old: Any, new: Any) -> bool:
     if old is None or new is None or new == UNKNOWN:
         return False
     if kind.is_reference(item.path) and same_resource(old, new):
+        return True
+    if item.path in kind.images and image_is_of_family(old, new):
         return True
     if item.is_scalar:
         return bool(coerce(item, old) == coerce(item, new))

@@ -42,6 +42,7 @@ class Kind:
         links: property path -> collection; sent as `projects/P/<collection>/NAME`, compared as references.
         names: property paths of which the state holds the last part of the API's link.
         compared_as_names: further paths where a full link and a bare name mean the same.
+        images: paths of disk images, where the newest image of a family is that family.
         computed: inputs that the API fills in when the program leaves them out.
         defaults: what the plugin itself fills in.
         sets: lists whose order means nothing.
@@ -65,6 +66,7 @@ class Kind:
     links: Mapping[str, str] = field(default_factory=dict)
     names: frozenset[str] = frozenset()
     compared_as_names: frozenset[str] = frozenset()
+    images: frozenset[str] = frozenset()
     computed: frozenset[str] = frozenset()
     defaults: Mapping[str, object] = field(default_factory=dict)
     sets: frozenset[str] = frozenset()

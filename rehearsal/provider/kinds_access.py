@@ -10,7 +10,6 @@ ACCOUNT = Kind(
     collection="projects/{project}/serviceAccounts",
     path="projects/{project}/serviceAccounts/{email}",
     virtual=frozenset({"createIgnoreAlreadyExists"}),
-    computed=frozenset({"createIgnoreAlreadyExists"}),
     api={"project": "projectId"},
     name_pattern=r"^[a-z](?:[-a-z0-9]{4,28}[a-z0-9])$",
     updates=(

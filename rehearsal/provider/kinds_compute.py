@@ -241,12 +241,13 @@ INSTANCE = Kind(
         {"attachedDisks.source", "bootDisk.source", "bootDisk.initializeParams.image", "resourcePolicies"}
         | {"serviceAccount.scopes"}
     ),
+    images=frozenset({"bootDisk.initializeParams.image"}),
     name_pattern=r"^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$",
     computed=frozenset(
         {"zone", "guestAccelerators", "minCpuPlatform", "scheduling", "shieldedInstanceConfig"}
         | {"confidentialInstanceConfig", "reservationAffinity", "serviceAccount.email"}
         | {"scheduling.onHostMaintenance", "scheduling.provisioningModel", "attachedDisks.deviceName"}
-        | {f"bootDisk.{name}" for name in ("deviceName", "source", "kmsKeySelfLink", "guestOsFeatures")}
+        | {f"bootDisk.{name}" for name in ("deviceName", "source", "kmsKeySelfLink", "guestOsFeatures", "interface")}
         | {"bootDisk.initializeParams", "bootDisk.diskEncryptionKeySha256"}
         | {f"bootDisk.initializeParams.{name}" for name in ("size", "type", "image", "snapshot", "labels")}
         | {f"bootDisk.initializeParams.{name}" for name in ("architecture", "resourcePolicies")}

@@ -46,7 +46,8 @@ def state(kind: Kind, answer: Mapping[str, Any], known: Mapping[str, Any], scope
 
 
 def _decode(kind: Kind, item: Property, value: Any, known: Any) -> Any:
-    if value is None:
+    # An object with nothing in it is no object: the plugin leaves it out of the state.
+    if value is None or (item.shape == "object" and value == {}):
         return zero(item)
     if item.shape == "list" and item.element is not None:
         return _list(kind, item, as_list(value), known)
