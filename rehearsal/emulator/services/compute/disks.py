@@ -17,7 +17,6 @@ from rehearsal.emulator.services.compute.references import (
     INSTANCES,
     last_part,
     resolve,
-    resolve_place,
 )
 from rehearsal.emulator.services.compute.resources import mutation
 
@@ -39,8 +38,6 @@ async def insert_disk(call: Call, cloud: Cloud) -> Json:
     body = {key: value for key, value in call.body.items() if value not in ([], {}, "") and key != "params"}
     name = resources.full_name(call, cloud, DISKS, check_name(body.get("name")))
     zone = call.path["zone"]
-    if "zone" in body and resolve_place(body["zone"], "zones", field="resource.zone") != zone:
-        raise refusals.invalid_field("resource.zone", body["zone"], "The zone must be that of the request.")
     if call.query.get("sourceImage"):
         body["sourceImage"] = call.query["sourceImage"]
     resources.check_free(cloud, name)

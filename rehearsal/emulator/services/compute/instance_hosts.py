@@ -55,6 +55,10 @@ async def _create(task: Task, cloud: Cloud) -> Json | None:
         return None
     try:
         await _bring_up(cloud, task.target, document)
+        if cloud.store.get(task.target) is None:
+            # Deleted while its host was being made.
+            await cloud.hosts.delete(task.target)
+            return None
     except Exception:
         # As on Google, an instance whose creation failed is not there afterwards.
         await _take_away(cloud, task.target)
@@ -101,6 +105,8 @@ async def _bring_up(cloud: Cloud, name: str, document: Json) -> None:
     spec = host_spec(name, document)
     while any(fnmatchcase(name, glob) for glob in cloud.settings.faults.hosts_that_never_come):
         await cloud.clock.sleep(_ABSENT_POLL_SECONDS)
+        if cloud.store.get(name) is None:
+            return
     await host_network.prepare(cloud, spec.subnetwork)
     state = (await cloud.hosts.states()).get(name, HostState.MISSING)
     if state is HostState.MISSING:
