@@ -145,7 +145,8 @@ def service_of(raw_path: str) -> str:
 
 
 def _readings(raw_path: str) -> list[tuple[DocumentId, str, str]]:
-    path = raw_path.lstrip("/")
+    # The official gcp plugin ends some paths with a slash.
+    path = raw_path.strip("/")
     first, _, rest = path.partition("/")
     only = PREFIXES.get(first)
     if only is not None:
