@@ -18,6 +18,7 @@ from rehearsal.setup.step import StepFailed, Work, as_root
 
 START_SECONDS = 90
 _SYSTEMD_RUNS = Path("/run/systemd/system")
+_LAST_WORDS = re.compile(r"^failed to start daemon: (.+)$", re.MULTILINE)
 _MESSAGE = re.compile(r'level=(?:fatal|error) msg="((?:[^"\\]|\\.)*)"')
 
 
@@ -47,7 +48,8 @@ def start_directly(work: Work, answers: Callable[[], bool], log: Path, program: 
     # The socket belongs to the group of who runs set-up: membership of `docker` would count only after a new login.
     group = grp.getgrgid(os.getgid()).gr_name
     # The shell ends at once; setsid parts the daemon from this terminal and becomes it, so the pid is the daemon's.
-    script = 'log=$1; shift; setsid "$@" >>"$log" 2>&1 </dev/null & echo $!'
+    # It calls iptables and modprobe, which are not on everybody's PATH.
+    script = 'log=$1; shift; PATH=$PATH:/usr/sbin:/sbin setsid "$@" >>"$log" 2>&1 </dev/null & echo $!'
     command = ["sh", "-c", script, "sh", str(log), found, "--group", group]
     work.say(f"starting {program}, log in {log}")
     launched = subprocess.run(as_root(command), stdout=subprocess.PIPE, text=True, check=True)
@@ -96,5 +98,5 @@ def _lives(pid: int) -> bool:
 
 def _reason(log: Path) -> str:
     text = log.read_text(encoding="utf-8", errors="replace")
-    said = _MESSAGE.findall(text) or [line for line in text.splitlines() if line.strip()]
+    said = _LAST_WORDS.findall(text) or _MESSAGE.findall(text) or [line for line in text.splitlines() if line.strip()]
     return said[-1].replace('\\"', '"').strip() if said else "it said nothing"
