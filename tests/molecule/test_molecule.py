@@ -1,4 +1,4 @@
-"""Every Molecule scenario that stands beside a role: `molecule test`, as a person would run it there."""
+"""Every Molecule scenario, of all roles together or of one: `molecule test`, as a person would run it there."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-SCENARIOS = sorted(file.parent for file in REPOSITORY.glob("roles/*/molecule/*/molecule.yml"))
+SCENARIOS = sorted(
+    file.parent
+    for places in ("molecule/*/molecule.yml", "roles/*/molecule/*/molecule.yml")
+    for file in REPOSITORY.glob(places)
+)
 
 
 def test_there_are_scenarios_to_run() -> None:
@@ -19,7 +23,7 @@ def test_there_are_scenarios_to_run() -> None:
 
 @pytest.mark.docker
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda path: f"{path.parents[1].name}-{path.name}")
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda path: str(path.relative_to(REPOSITORY)))
 def test_scenario_holds(scenario: Path) -> None:
     tools = Path(sys.executable).parent
     done = subprocess.run(
