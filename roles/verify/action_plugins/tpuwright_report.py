@@ -7,7 +7,7 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 
-ROLE_VARIABLES = ("verify_pod", "verify_members", "__verify_host", "__verify_started", "__verify_joined")
+FACTS = ("__verify_about", "__verify_host", "__verify_started", "__verify_waited", "__verify_joined")
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]
@@ -40,9 +40,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         return result
 
     def _of_host(self, name: str, variables: dict[str, Any]) -> dict[str, Any]:
-        # One by one: the role's variables of another host are templates over that host's own variables.
+        # Not dict(theirs): that would evaluate every variable of the host.
         theirs = variables["hostvars"][name]
-        return {key: theirs[key] for key in ROLE_VARIABLES if key in theirs}
+        return {key: theirs[key] for key in FACTS if key in theirs}
 
     def _ask(self, stack: str, pod: Any) -> Any:
         from tpuwright.report.ask_node import ask_node

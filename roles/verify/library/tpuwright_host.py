@@ -6,14 +6,14 @@ DOCUMENTATION = r"""
 module: tpuwright_host
 short_description: What a TPU host has
 description:
-  - Device nodes, versions of Python and JAX, disk space, clock, hugepages, who uses the TPU, and /etc/tpuwright/pod.json.
+  - Device nodes, versions of Python and JAX, disk space, clock, hugepages, who uses the TPU, what
+    /etc/tpuwright/pod.json says.
 options:
   python: {type: path, required: true, description: "The interpreter of the user's virtual environment."}
 """
 
 import contextlib
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -56,7 +56,7 @@ def main() -> None:
 def count(directory: str, pattern: str) -> int:
     """How many names in ``directory`` fit ``pattern``."""
     try:
-        return sum(1 for name in os.listdir(directory) if re.fullmatch(pattern, name))
+        return sum(1 for entry in Path(directory).iterdir() if re.fullmatch(pattern, entry.name))
     except OSError:
         return 0
 
@@ -64,7 +64,7 @@ def count(directory: str, pattern: str) -> int:
 def versions(python: str) -> dict[str, str]:
     """Versions by name; {} when the interpreter is missing or does not run."""
     try:
-        done = subprocess.run(  # noqa: S603
+        done = subprocess.run(
             [python, "-c", VERSIONS], capture_output=True, text=True, timeout=60, check=True
         )
         found: dict[str, str] = json.loads(done.stdout)
@@ -97,7 +97,7 @@ def users_of_the_tpu() -> list[dict[str, Any]]:
         if not entry.name.isdigit():
             continue
         with contextlib.suppress(OSError):
-            if any(NODE.match(os.readlink(link)) for link in (entry / "fd").iterdir()):
+            if any(NODE.match(str(link.readlink())) for link in (entry / "fd").iterdir()):
                 command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
                 found.append({"pid": int(entry.name), "command": command[:120]})
     return found
