@@ -126,7 +126,6 @@ def _machine_types() -> dict[str, Json]:
             "memoryMb": one.memory_mb,
             "isSharedCpu": one.shared,
             "architecture": "X86_64",
-            "imageSpaceGb": 0,
             "maximumPersistentDisks": 16 if one.shared else 128,
             "maximumPersistentDisksSizeGb": "3072" if one.shared else "263168",
         }

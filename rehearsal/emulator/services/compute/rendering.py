@@ -116,7 +116,8 @@ def aggregated(call: Call, items: Iterable[Json], collection: Collection, places
     answer = compute_page(call, f"{kind_of(collection)}AggregatedList", path, _chosen(call, items))
     scopes: Json = {place: {"warning": _empty(place)} for place in places}
     for item in answer.pop("items", []):
-        place = "/".join(str(item[collection.scope.removesuffix("s")]).rsplit("/", 2)[-2:])
+        # A machine type's zone is a bare name, every other resource's is a URL.
+        place = f"{collection.scope}/{str(item[collection.scope.removesuffix('s')]).rsplit('/', 1)[-1]}"
         if "warning" in scopes.setdefault(place, {}):
             scopes[place] = {}
         scopes[place].setdefault(collection.name, []).append(item)
