@@ -10,8 +10,9 @@ from typing import Any
 
 from rehearsal.provider import labels
 from rehearsal.provider.bodies import coerce
+from rehearsal.provider.images import same_image
 from rehearsal.provider.kinds import Kind
-from rehearsal.provider.links import image_is_of_family, same_resource
+from rehearsal.provider.links import same_resource
 from rehearsal.provider.property_types import Property
 from rehearsal.provider.values import UNKNOWN, has_unknown, is_empty
 
@@ -112,9 +113,9 @@ def _equal(kind: Kind, item: Property, old: Any, new: Any) -> bool:
         return True
     if old is None or new is None or new == UNKNOWN:
         return False
+    if item.path in kind.images:
+        return same_image(old, new)
     if kind.is_reference(item.path) and same_resource(old, new):
-        return True
-    if item.path in kind.images and image_is_of_family(old, new):
         return True
     if item.is_scalar:
         return bool(coerce(item, old) == coerce(item, new))

@@ -83,6 +83,8 @@ class Instance(Lifecycle):
         if known.get("metadataStartupScript") and script is not None:
             found["metadata"] = {k: v for k, v in found["metadata"].items() if k != "startup-script"}
             found["metadataStartupScript"] = script
+        if not (known.get("bootDisk") or {}).get("interface"):
+            (found.get("bootDisk") or {}).pop("interface", None)
         if known.get("desiredStatus"):
             found["desiredStatus"] = found.get("currentStatus")
         return found
@@ -99,7 +101,7 @@ class Instance(Lifecycle):
         tags = answer.get("tags") or {}
         return {
             **answer,
-            "attachedDisks": [disk for disk in disks if not disk.get("boot")],
+            "attachedDisks": [disk for disk in disks if not disk.get("boot") and disk.get("type") != "SCRATCH"],
             "bootDisk": self._boot_disk(scope, boot),
             "labelFingerprint": answer.get("labelFingerprint", ""),
             "metadata": {item["key"]: item.get("value", "") for item in metadata.get("items") or []},

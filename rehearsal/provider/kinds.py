@@ -42,7 +42,7 @@ class Kind:
         links: property path -> collection; sent as `projects/P/<collection>/NAME`, compared as references.
         names: property paths of which the state holds the last part of the API's link.
         compared_as_names: further paths where a full link and a bare name mean the same.
-        images: paths of disk images, where the newest image of a family is that family.
+        images: property paths that name an image or a family of images.
         computed: inputs that the API fills in when the program leaves them out.
         defaults: what the plugin itself fills in.
         sets: lists whose order means nothing.
@@ -108,7 +108,7 @@ class Kind:
         return self.virtual | {"deletionPolicy"}
 
     def is_reference(self, path: str) -> bool:
-        return path in self.links or path in self.compared_as_names
+        return path in self.links or path in self.compared_as_names or path in self.images
 
     def field_of(self, item: Property) -> str:
         """Name of the API's field for a property; for a nested one the name inside its object."""

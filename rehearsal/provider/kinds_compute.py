@@ -203,7 +203,8 @@ DISK = Kind(
         {"zone", "accessMode", "enableConfidentialCompute", "guestOsFeatures", "licenses", "provisionedIops"}
         | {"physicalBlockSizeBytes", "provisionedThroughput", "resourcePolicies", "size"}
     ),
-    compared_as_names=frozenset({"image", "snapshot", "sourceDisk", "storagePool", "sourceInstantSnapshot"}),
+    images=frozenset({"image"}),
+    compared_as_names=frozenset({"snapshot", "sourceDisk", "storagePool", "sourceInstantSnapshot"}),
     defaults={"type": "pd-standard", "interface": "SCSI"},
     sets=frozenset({"guestOsFeatures"}),
     virtual=frozenset({"interface", "createSnapshotBeforeDestroy", "createSnapshotBeforeDestroyPrefix"}),
@@ -237,17 +238,16 @@ INSTANCE = Kind(
         "machineType": "zones/{zone}/machineTypes",
     },
     names=frozenset({"zone", "machineType", "bootDisk.initializeParams.type"}),
-    compared_as_names=frozenset(
-        {"attachedDisks.source", "bootDisk.source", "bootDisk.initializeParams.image", "resourcePolicies"}
-        | {"serviceAccount.scopes"}
-    ),
     images=frozenset({"bootDisk.initializeParams.image"}),
+    compared_as_names=frozenset(
+        {"attachedDisks.source", "bootDisk.source", "resourcePolicies", "serviceAccount.scopes"}
+    ),
     name_pattern=r"^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$",
     computed=frozenset(
         {"zone", "guestAccelerators", "minCpuPlatform", "scheduling", "shieldedInstanceConfig"}
         | {"confidentialInstanceConfig", "reservationAffinity", "serviceAccount.email"}
         | {"scheduling.onHostMaintenance", "scheduling.provisioningModel", "attachedDisks.deviceName"}
-        | {f"bootDisk.{name}" for name in ("deviceName", "source", "kmsKeySelfLink", "guestOsFeatures", "interface")}
+        | {f"bootDisk.{name}" for name in ("deviceName", "source", "kmsKeySelfLink", "guestOsFeatures")}
         | {"bootDisk.initializeParams", "bootDisk.diskEncryptionKeySha256"}
         | {f"bootDisk.initializeParams.{name}" for name in ("size", "type", "image", "snapshot", "labels")}
         | {f"bootDisk.initializeParams.{name}" for name in ("architecture", "resourcePolicies")}

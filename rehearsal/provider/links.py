@@ -27,22 +27,6 @@ def same_resource(one: object, other: object) -> bool:
     return last_part(one) == last_part(other)
 
 
-def image_is_of_family(image: str, wanted: str) -> bool:
-    """Whether a disk's image is one that `wanted` means: `PROJECT/FAMILY`, `…/images/family/FAMILY` or a bare family.
-
-    As in the plugin, an image is of a family if its name contains the family's, for the same processor.
-    """
-    found = re.search(r"projects/([^/]+)/global/images/([^/]+)$", image)
-    if not found:
-        return False
-    project, name = found.groups()
-    parts = _from_projects(wanted).replace("/global/images/family/", "/").removeprefix("projects/").split("/")
-    family = parts[-1]
-    if len(parts) == 2 and parts[0] not in (project, "family", "global"):
-        return False
-    return len(parts) <= 2 and family in name and ("-arm64" in family) == ("-arm64" in name)
-
-
 def stable(link: str) -> str:
     """A self link with the stable version of the API, as the plugin keeps it in its state."""
     return re.sub(r"/compute/(beta|alpha|v1)/", "/compute/v1/", link)
