@@ -17,7 +17,7 @@ from rehearsal.environment import is_rehearsal, official_gcp_plugin
 from rehearsal.hosts import ranges
 from rehearsal.hosts.backend import HostsError, RangeCollision
 from rehearsal.hosts.engine import connect
-from rehearsal.hosts.labels import SUBNETWORK
+from rehearsal.hosts.labels import REHEARSAL
 from rehearsal.paths import rehearsal_paths
 from rehearsal.setup.docker_engine import DockerEngine
 from rehearsal.setup.host_image import HostImage
@@ -89,10 +89,11 @@ def _range_check(stack: str | None, project: Path) -> Callable[[], Finding]:
             info = client.info()
         except (HostsError, DockerException) as error:
             return failed(str(error), "make setup")
-        # A network of a rehearsal that is up is the range in its right use.
-        theirs = [network for network in networks if SUBNETWORK not in (network.get("Labels") or {})]
-        ours = {network["Id"][:12] for network in networks} - {network["Id"][:12] for network in theirs}
-        routes = [use for use in ranges.route_uses() if not any(name in use.user for name in ours)]
+        # What this checkout's own rehearsal has up is the range in its right use; another clone's is not.
+        own = rehearsal_paths().name
+        theirs = [network for network in networks if (network.get("Labels") or {}).get(REHEARSAL) != own]
+        ours = [network["Id"][:12] for network in networks if network not in theirs]
+        routes = [use for use in ranges.route_uses() if not any(bridge in use.user for bridge in ours)]
         try:
             ranges.check_free("of the stack", wanted, [*ranges.docker_uses(theirs, info), *routes])
         except RangeCollision as error:
