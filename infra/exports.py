@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pulumi
 
@@ -28,15 +29,15 @@ def _access(stack: StackSettings, access: Access) -> pulumi.Input[dict[str, obje
     )
     if access.bastion is None:
         return whole.model_dump(mode="json")
-    return pulumi.Output.all(access.bastion.name, access.bastion.network_interfaces).apply(
-        lambda found: whole.model_copy(
-            update={
-                "bastion": BastionOutput(
-                    name=found[0], zone=stack.settings.bastion_zone, internal_ip=found[1][0]["network_ip"]
-                )
-            }
-        ).model_dump(mode="json")
-    )
+
+    def with_bastion(name: str, interfaces: Sequence[Mapping[str, Any]]) -> dict[str, object]:
+        # At preview a provider may know the interfaces and not yet their addresses.
+        address = interfaces[0].get("network_ip") or ""
+        bastion = BastionOutput(name=name, zone=stack.settings.bastion_zone, internal_ip=address)
+        return whole.model_copy(update={"bastion": bastion}).model_dump(mode="json")
+
+    known = pulumi.Output.all(access.bastion.name, access.bastion.network_interfaces)
+    return known.apply(lambda found: with_bastion(*found))
 
 
 def _cloud(stack: StackSettings) -> CloudOutput:
