@@ -61,6 +61,9 @@ class DeathWatch:
         try:
             filters = {"type": "container", "event": "die", **labels.query(self._rehearsal)}
             self._stream = client.events(decode=True, filters=filters)
+            if self._stopping.is_set():
+                # Closed while this thread was still connecting: nobody would close the stream any more.
+                return
             # Only now: what dies from here on is in the stream.
             self._reconnected()
             yield from self._stream

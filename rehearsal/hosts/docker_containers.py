@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import tarfile
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import docker
@@ -42,11 +44,14 @@ class Container:
 class DockerContainers:
     """The hosts of one rehearsal."""
 
-    def __init__(self, client: docker.DockerClient, rehearsal: str, image: str, metadata_port: int) -> None:
+    def __init__(
+        self, client: docker.DockerClient, rehearsal: str, image: str, metadata_port: int, shown: Mapping[str, Path]
+    ) -> None:
         self._api: Any = client.api
         self._rehearsal = rehearsal
         self._image = image
         self._metadata_port = metadata_port
+        self._shown = shown
 
     def all(self) -> dict[str, Container]:
         """Every host by key."""
@@ -158,7 +163,7 @@ class DockerContainers:
             security_opt=["seccomp=unconfined", "apparmor=unconfined"],
             cgroupns="host",
             tmpfs={"/run": "", "/run/lock": ""},
-            binds=["/sys/fs/cgroup:/sys/fs/cgroup:rw"],
+            binds=["/sys/fs/cgroup:/sys/fs/cgroup:rw", *(f"{here}:{there}:ro" for there, here in self._shown.items())],
             extra_hosts={"metadata.google.internal": "169.254.169.254", "metadata": "169.254.169.254"},
             shm_size="2g",
         )

@@ -6,6 +6,8 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 import docker
@@ -34,14 +36,21 @@ class DockerHosts:
     """A HostsBackend on the local Docker engine, which also keeps all state: a new object finds what is there.
 
     `rehearsal` marks and names what is made, so that several can share an engine; `metadata_port` is where the
-    metadata server listens on each subnetwork's gateway address. Raises EngineUnavailable.
+    metadata server listens on each subnetwork's gateway address; `shown` are directories of this machine that
+    every host sees, read-only (path in the host -> path here). Raises EngineUnavailable.
     """
 
-    def __init__(self, rehearsal: str, metadata_port: int, image: str | None = None) -> None:
+    def __init__(
+        self,
+        rehearsal: str,
+        metadata_port: int,
+        image: str | None = None,
+        shown: Mapping[str, Path] = MappingProxyType({}),
+    ) -> None:
         self._rehearsal = rehearsal
         self._client: docker.DockerClient = connect()
         self._networks = DockerNetworks(self._client, rehearsal)
-        self._containers = DockerContainers(self._client, rehearsal, image or image_tag(), metadata_port)
+        self._containers = DockerContainers(self._client, rehearsal, image or image_tag(), metadata_port, shown)
         self._resolvers = resolvers()
         self._subnetworks: dict[str, Subnetwork] = {}
         self._specs: dict[str, HostSpec] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
@@ -12,6 +13,12 @@ from typing import Any, TypeVar
 
 import pytest
 import uvicorn
+from pod_on_docker import Pod, jax_for
+from starlette.applications import Starlette
+
+from rehearsal.emulator.iap import IapRelay
+from rehearsal.hosts.engine import connect
+from rehearsal.hosts.image.build import build
 
 T = TypeVar("T")
 
@@ -88,3 +95,25 @@ def until() -> Callable[..., Any]:
         return value
 
     return wait
+
+
+@pytest.fixture(scope="session")
+def pod(background: Background, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pod]:
+    """Four hosts and a bastion in containers, up and published; JAX is in /opt/jax. Left as it was found."""
+    image = build(connect(), print)
+    directory = tmp_path_factory.mktemp("pod")
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", directory / "id_ed25519"], check=True)
+    pod = Pod(directory, jax_for(image, directory / "jax"))
+    try:
+        background.run(pod.make())
+        yield pod
+    finally:
+        background.run(pod.unmake())
+
+
+@pytest.fixture
+def relay(pod: Pod, background: Background, serve: Callable[..., int]) -> Iterator[str]:
+    """The URL of an IAP relay in front of the pod's bastion."""
+    relay = IapRelay(pod)
+    yield f"ws://127.0.0.1:{serve(Starlette(routes=relay.routes))}/v4"
+    background.run(relay.close())

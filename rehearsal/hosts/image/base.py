@@ -67,7 +67,8 @@ def _pull_ubuntu(client: docker.DockerClient, say: Say) -> bool:
         pull.result(timeout=REGISTRY_SECONDS)
         client.images.get(UBUNTU)
     except (DockerException, FutureTimeout) as error:
-        reason = str(error).splitlines()[0] if str(error) else f"no answer within {REGISTRY_SECONDS} s"
+        explained = getattr(error, "explanation", None) or str(error) or f"no answer within {REGISTRY_SECONDS} s"
+        reason = " ".join(str(explained).split())
         say(f"no registry serves {UBUNTU} ({reason}): Debian 12 from the package mirror instead")
         return False
     finally:

@@ -45,7 +45,15 @@ def build(client: docker.DockerClient, say: Say) -> str:
         say(f"building {tag} on {base}")
         proxies = {name: os.environ[name] for name in _PROXIES if os.environ.get(name)}
         try:
-            client.images.build(path=str(_HERE), tag=tag, buildargs={"BASE": base, **proxies}, rm=True, forcerm=True)
+            # The machine's network: a proxy on 127.0.0.1 works too, and an engine without a default bridge.
+            client.images.build(
+                path=str(_HERE),
+                tag=tag,
+                buildargs={"BASE": base, **proxies},
+                network_mode="host",
+                rm=True,
+                forcerm=True,
+            )
         except BuildError as error:
             output = "".join(str(line.get("stream", "")) for line in error.build_log).strip().splitlines()
             raise HostsError(
