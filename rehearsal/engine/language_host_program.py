@@ -9,6 +9,7 @@ import asyncio
 import logging
 import os
 import runpy
+import signal
 import sys
 import traceback
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +24,8 @@ def main() -> int:
     # This file's directory is not the program's business.
     sys.path[:] = [entry for entry in sys.path if entry != str(Path(__file__).parent)]
     arguments = _arguments()
+    # The engine interrupts a program when an update failed elsewhere: that is no error of the program's.
+    signal.signal(signal.SIGINT, _end_quietly)
     try:
         import pulumi
         import pulumi.runtime
@@ -66,6 +69,12 @@ def main() -> int:
         sys.stdout.flush()
         sys.stderr.flush()
     return 0
+
+
+def _end_quietly(*_: object) -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(EXIT_SHOWN)
 
 
 def _run(path: str, program: Path) -> None:

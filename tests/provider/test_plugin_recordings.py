@@ -12,7 +12,7 @@ from google_stub import GoogleStub, Sent
 from pulumi_project import Project
 
 pytestmark = pytest.mark.pulumi
-RECORDINGS = Path(__file__).with_name("recordings")
+RECORDINGS = Path(__file__).parents[1] / "emulator" / "wire"
 
 CORE = """
 net = gcp.compute.Network("net", name="net", auto_create_subnetworks=False)
