@@ -6,7 +6,7 @@ from rehearsal.emulator.addresses import AddressTaken, NoRoom
 from rehearsal.emulator.cloud import Cloud
 from rehearsal.emulator.errors import ApiError
 from rehearsal.emulator.handlers import Call, Json, operation
-from rehearsal.emulator.services.compute import catalog, disks, host_network, refusals, rendering, resources
+from rehearsal.emulator.services.compute import catalog, disks, refusals, rendering, resources
 from rehearsal.emulator.services.compute.naming import check_labels, check_name
 from rehearsal.emulator.services.compute.references import ADDRESSES, ROUTERS, SUBNETWORKS, resolve
 from rehearsal.emulator.services.compute.resources import mutation
@@ -42,8 +42,7 @@ async def insert_address(call: Call, cloud: Cloud) -> Json:
         pool = resolve(
             given, SUBNETWORKS, project=cloud.project, place=call.path["region"], field="resource.subnetwork"
         )
-        resources.referenced(cloud, SUBNETWORKS, pool, given, "resource.subnetwork")
-        pool_range = await host_network.range_for_hosts(cloud, pool)
+        pool_range = resources.referenced(cloud, SUBNETWORKS, pool, given, "resource.subnetwork")["ipCidrRange"]
         fields |= {"subnetwork": pool, "purpose": "GCE_ENDPOINT"}
     elif "subnetwork" in body:
         raise refusals.invalid_field(

@@ -35,7 +35,7 @@ def spec_of(cloud: Cloud, subnetwork: str) -> SubnetworkSpec:
     return SubnetworkSpec(
         name=subnetwork,
         network=document["network"],
-        ip_cidr_range=str(document.get("_hosts_range", document["ipCidrRange"])),
+        ip_cidr_range=document["ipCidrRange"],
         nat=has_nat(cloud, subnetwork),
     )
 
@@ -43,19 +43,6 @@ def spec_of(cloud: Cloud, subnetwork: str) -> SubnetworkSpec:
 def has_hosts(cloud: Cloud, subnetwork: str) -> bool:
     """Whether machines hold addresses of the subnetwork; reserved addresses do not count."""
     return any("/addresses/" not in holder for holder in cloud.addresses.holders(subnetwork).values())
-
-
-async def range_for_hosts(cloud: Cloud, subnetwork: str) -> str:
-    """The range from which a host of the subnetwork may get its address now.
-
-    A subnetwork that grew under its hosts keeps its old range on this machine until the last host is gone.
-    """
-    document = resources.existing(cloud, SUBNETWORKS, subnetwork)
-    if "_hosts_range" in document and not has_hosts(cloud, subnetwork):
-        await cloud.hosts.remove_subnetwork(subnetwork)
-        cloud.store.update(subnetwork, _hosts_range=None)
-        return str(document["ipCidrRange"])
-    return str(document.get("_hosts_range", document["ipCidrRange"]))
 
 
 async def prepare(cloud: Cloud, subnetwork: str) -> None:

@@ -63,13 +63,13 @@ def resolved_interface(wanted: Mapping[str, Any], cloud: Cloud, zone: str) -> Js
     return interface
 
 
-def take_addresses(wanted: Mapping[str, Any], interface: Json, cloud: Cloud, name: str, held: str) -> None:
+def take_addresses(wanted: Mapping[str, Any], interface: Json, cloud: Cloud, name: str) -> None:
     """Give the interface its internal address, and its external one when it asks for one.
 
-    `held` is the range that the subnetwork's hosts have.
     Raises ApiError; one whose reason is in capitals belongs into the operation, as on Google.
     """
     subnetwork = interface["subnetwork"]
+    held = resources.existing(cloud, SUBNETWORKS, subnetwork)["ipCidrRange"]
     ip = wanted.get("networkIP")
     if ip is not None:
         inside = parse_cidr(held, "")

@@ -6,7 +6,6 @@ from rehearsal.emulator.cloud import Cloud
 from rehearsal.emulator.errors import ApiError
 from rehearsal.emulator.handlers import Call, Json, operation
 from rehearsal.emulator.services.compute import (
-    host_network,
     instance_hosts,
     instance_parts,
     instance_rules,
@@ -40,10 +39,9 @@ async def insert_instance(call: Call, cloud: Cloud) -> Json:
         "cpuPlatform": "Intel Broadwell",
         "startRestricted": False,
     }
-    held = await host_network.range_for_hosts(cloud, interface["subnetwork"])
     try:
         with cloud.store.transaction():
-            instance_parts.take_addresses(wanted, interface, cloud, name, held)
+            instance_parts.take_addresses(wanted, interface, cloud, name)
             for disk, record in fresh.items():
                 resources.add(cloud, DISKS, disk, record)
             document = resources.add(

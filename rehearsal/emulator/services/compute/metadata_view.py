@@ -65,17 +65,17 @@ def _instance(cloud: Cloud, name: str, document: Json) -> Json:
             "on-host-maintenance": scheduling["onHostMaintenance"],
             "preemptible": str(scheduling["preemptible"]).upper(),
         },
-        "disks": {
-            str(disk["index"]): {
+        "disks": [
+            {
                 "device-name": disk["deviceName"],
                 "index": disk["index"],
                 "interface": disk["interface"],
                 "mode": disk["mode"],
-                "type": "PERSISTENT-BALANCED" if disk["boot"] else "PERSISTENT",
+                "type": "PERSISTENT",
             }
             for disk in document["disks"]
-        },
-        "network-interfaces": {"0": _interface(cloud, document["networkInterfaces"][0])},
+        ],
+        "network-interfaces": [_interface(cloud, document["networkInterfaces"][0])],
         "service-accounts": {},
         "guest-attributes": _guest_attributes(cloud, name),
     }
@@ -87,10 +87,7 @@ def _instance(cloud: Cloud, name: str, document: Json) -> Json:
 def _interface(cloud: Cloud, interface: Json) -> Json:
     subnetwork = resources.existing(cloud, SUBNETWORKS, interface["subnetwork"])
     network = IPv4Network(subnetwork["ipCidrRange"])
-    access = {
-        str(index): {"external-ip": config["natIP"], "type": config["type"]}
-        for index, config in enumerate(interface.get("accessConfigs", ()))
-    }
+    access = [{"external-ip": config["natIP"], "type": config["type"]} for config in interface.get("accessConfigs", ())]
     return {
         "access-configs": access,
         "dns-servers": ["169.254.169.254"],

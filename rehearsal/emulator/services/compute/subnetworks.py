@@ -28,9 +28,11 @@ from rehearsal.emulator.services.compute.references import (
     resolve_place,
 )
 from rehearsal.emulator.services.compute.resources import mutation
+from rehearsal.hosts.backend import HostsError
 
 _PATCHABLE = {"privateIpGoogleAccess", "logConfig", "enableFlowLogs", "secondaryIpRanges"}
 _DELETE = "compute.subnetworks.delete"
+_EXPAND = "compute.subnetworks.expand"
 _ONLY = {"purpose": "PRIVATE", "stackType": "IPV4_ONLY", "privateIpv6GoogleAccess": "DISABLE_GOOGLE_ACCESS"}
 
 
@@ -122,7 +124,7 @@ async def set_private_ip_google_access(call: Call, cloud: Cloud) -> Json:
 
 @mutation(
     "compute.subnetworks.expandIpCidrRange",
-    differs="Hosts that run keep the subnetwork's old range on this machine until the last of them is gone.",
+    differs="Hosts lose their network for a moment: on this machine it is made anew around them.",
 )
 async def expand_subnetwork(call: Call, cloud: Cloud) -> Json:
     name, document = resources.find(call, cloud, SUBNETWORKS, call.path["subnetwork"])
@@ -130,14 +132,21 @@ async def expand_subnetwork(call: Call, cloud: Cloud) -> Json:
     old = IPv4Network(document["ipCidrRange"])
     ranges.check_expansion(old, new)
     _check_room(cloud, document["network"], name, new, (), whole=False)
-    fields: Json = {"ipCidrRange": str(new), "gatewayAddress": str(ranges.gateway_of(new))}
-    if new != old and host_network.has_hosts(cloud, name):
-        fields["_hosts_range"] = document.get("_hosts_range", str(old))
-    elif new != old:
-        # The network is made again, with the new range, when a host comes.
-        await cloud.hosts.remove_subnetwork(name)
-    cloud.store.update(name, **fields)
-    return resources.begin(call, cloud, name, "compute.subnetworks.expandIpCidrRange", document)
+    _set_range(cloud, name, new)
+    return resources.begin(
+        call, cloud, name, "compute.subnetworks.expandIpCidrRange", document, work=_EXPAND, args={"before": str(old)}
+    )
+
+
+@background(_EXPAND)
+async def _expand(task: Task, cloud: Cloud) -> Json | None:
+    if host_network.has_hosts(cloud, task.target):
+        try:
+            await host_network.prepare(cloud, task.target)
+        except HostsError:
+            _set_range(cloud, task.target, IPv4Network(task.args["before"]))
+            raise
+    return None
 
 
 @mutation("compute.subnetworks.delete")
@@ -165,6 +174,10 @@ async def _delete(task: Task, cloud: Cloud) -> Json | None:
         raise
     cloud.store.delete(task.target)
     return None
+
+
+def _set_range(cloud: Cloud, name: str, network: IPv4Network) -> None:
+    cloud.store.update(name, ipCidrRange=str(network), gatewayAddress=str(ranges.gateway_of(network)))
 
 
 def _check_unused(cloud: Cloud, name: str) -> None:

@@ -62,7 +62,7 @@ async def bring_up(cloud: Cloud, node: Json) -> Json:
     name, subnetwork = node["name"], cloud.store.get(node["internal"]["subnetwork"])
     if subnetwork is None:
         raise bad_request(f"The resource '{node['internal']['subnetwork']}' was not found")
-    held = await host_network.range_for_hosts(cloud, node["internal"]["subnetwork"])
+    held = subnetwork["ipCidrRange"]
     try:
         cloud.addresses.allocate(node["internal"]["subnetwork"], held, worker_keys(node))
     except NoRoom:
