@@ -16,6 +16,7 @@ Answer = dict[str, Any]
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 10.0
 DEFAULT_TIMEOUT = 5 * 60.0
 _SOCKET_TIMEOUT = 60.0
+_LONGEST_IDLE = 2.0
 
 
 class Api:
@@ -67,11 +68,11 @@ class Api:
                 if not error.is_passing or time.monotonic() + wait > deadline:
                     raise
                 self._say(f"{str(error).splitlines()[0]} (trying again in {wait:g} s)")
-            except (http.client.HTTPException, ConnectionResetError, TimeoutError) as error:
+            except ConnectionRefusedError as error:
+                raise ProviderError(f"{method} {url}: {error.strerror}") from error
+            except (http.client.HTTPException, OSError) as error:
                 if time.monotonic() + wait > deadline:
                     raise ProviderError(f"{method} {url}: {error!r}") from error
-            except OSError as error:
-                raise ProviderError(f"{method} {url}: {error.strerror or error}") from error
             self.wait(wait)
             wait = min(wait * 2, _LONGEST_WAIT)
 
@@ -101,7 +102,14 @@ class Api:
         return answer if isinstance(answer, dict) else {}
 
     def _connection(self, netloc: str) -> http.client.HTTPConnection:
-        connections: dict[str, http.client.HTTPConnection] = self._local.__dict__.setdefault("connections", {})
-        if netloc not in connections:
-            connections[netloc] = http.client.HTTPConnection(netloc, timeout=_SOCKET_TIMEOUT)
-        return connections[netloc]
+        """A connection of this thread's; one that was idle may have been closed by the server, so it is not used."""
+        connections: dict[str, tuple[http.client.HTTPConnection, float]]
+        connections = self._local.__dict__.setdefault("connections", {})
+        connection, used = connections.get(netloc, (None, 0.0))
+        now = time.monotonic()
+        if connection is None or now - used > _LONGEST_IDLE:
+            if connection is not None:
+                connection.close()
+            connection = http.client.HTTPConnection(netloc, timeout=_SOCKET_TIMEOUT)
+        connections[netloc] = (connection, now)
+        return connection

@@ -1,6 +1,5 @@
 """One member of one role of a project: a line of the project's policy, which is read, changed and written whole."""
 
-import collections
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,7 +12,7 @@ from rehearsal.provider.values import Properties
 _VERSION = 3
 _READS_AFTER_WRITE = 3
 _BETWEEN_READS = 0.05
-_locks: collections.defaultdict[str, threading.Lock] = collections.defaultdict(threading.Lock)
+_locks: dict[str, threading.Lock] = {}
 
 Bindings = list[dict[str, Any]]
 
@@ -71,7 +70,7 @@ class PolicyMember(Lifecycle):
     def _change(self, scope: Mapping[str, str], change: Callable[[Bindings], Bindings]) -> None:
         """Read, change, write; again from the start where somebody else wrote in between (409)."""
         wait = 1.0
-        with _locks[scope["project"]]:
+        with _locks.setdefault(scope["project"], threading.Lock()):
             while True:
                 policy = self._policy(scope)
                 bindings = change(policy.get("bindings") or [])

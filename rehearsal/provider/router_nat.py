@@ -1,6 +1,5 @@
 """A NAT gateway, which is an entry of its router: every change is a PATCH of the router's whole list."""
 
-import collections
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +10,7 @@ from rehearsal.provider.kinds import Update
 from rehearsal.provider.lifecycle import Edit, Lifecycle
 
 # Read, change, write: one at a time for each router.
-_locks: collections.defaultdict[str, threading.Lock] = collections.defaultdict(threading.Lock)
+_locks: dict[str, threading.Lock] = {}
 _UNCHANGEABLE = ("name", "initialNatIps", "endpointTypes", "type")
 
 
@@ -67,7 +66,7 @@ class RouterNat(Lifecycle):
         self.wait(scope, answer, "Deleting RouterNat", timeout)
 
     def _lock(self, scope: Mapping[str, str]) -> threading.Lock:
-        return _locks[self.kind.own_path.format(**scope)]
+        return _locks.setdefault(self.kind.own_path.format(**scope), threading.Lock())
 
     def _nats(self, scope: Mapping[str, str]) -> list[Answer]:
         return list(self.api.request("GET", self.url(self.kind.own_path, scope)).get("nats") or [])
