@@ -12,7 +12,7 @@ _SINCE = "2026-01-01T00:00:00.000000Z"
 _ROLES = "The names of predefined roles are not checked, and the last owner can be removed."
 
 
-@operation("cloudresourcemanager.projects.get")
+@operation("cloudresourcemanager.projects.get", checked="recorded pulumi-gcp, google-cloud-resource-manager")
 async def get_project(call: Call, cloud: Cloud) -> Json:
     project = call.path.get("projectId") or call.path["name"].removeprefix("projects/")
     _check(project, cloud)
@@ -29,12 +29,20 @@ async def search_projects(call: Call, cloud: Cloud) -> Json:
     return page(call, "projects", [_shown(call, cloud)])
 
 
-@operation("cloudresourcemanager.projects.getIamPolicy", differs="A new project has no owner binding.")
+@operation(
+    "cloudresourcemanager.projects.getIamPolicy",
+    checked="recorded pulumi-gcp, gcloud, google-api-python-client, google-cloud-resource-manager",
+    differs="A new project has no owner binding.",
+)
 async def get_project_policy(call: Call, cloud: Cloud) -> Json:
     return iam_policies_stored.read(cloud, _resource(call, cloud))
 
 
-@operation("cloudresourcemanager.projects.setIamPolicy", differs=_ROLES)
+@operation(
+    "cloudresourcemanager.projects.setIamPolicy",
+    checked="recorded pulumi-gcp, gcloud, google-api-python-client, google-cloud-resource-manager",
+    differs=_ROLES,
+)
 async def set_project_policy(call: Call, cloud: Cloud) -> Json:
     return iam_policies_stored.write(cloud, _resource(call, cloud), call.body)
 

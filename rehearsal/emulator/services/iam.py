@@ -23,7 +23,11 @@ _LONGEST = {"displayName": 100, "description": 256}
 _DEFAULT = "The accounts that Google makes by itself exist (they can be bound) but are not listed."
 
 
-@operation("iam.projects.serviceAccounts.create", differs="Google's accounts take some seconds to be seen everywhere.")
+@operation(
+    "iam.projects.serviceAccounts.create",
+    checked="recorded pulumi-gcp, gcloud, google-api-python-client",
+    differs="Google's accounts take some seconds to be seen everywhere.",
+)
 async def create_account(call: Call, cloud: Cloud) -> Json:
     _check_project(call.path["name"], cloud)
     account_id = call.body.get("accountId", "")
@@ -53,13 +57,13 @@ async def create_account(call: Call, cloud: Cloud) -> Json:
     return _shown(cloud, name, document)
 
 
-@operation("iam.projects.serviceAccounts.get", differs=_DEFAULT)
+@operation("iam.projects.serviceAccounts.get", checked="recorded pulumi-gcp", differs=_DEFAULT)
 async def get_account(call: Call, cloud: Cloud) -> Json:
     name, document = _find(call.path["name"], cloud)
     return _shown(cloud, name, document)
 
 
-@operation("iam.projects.serviceAccounts.list", differs=_DEFAULT)
+@operation("iam.projects.serviceAccounts.list", checked="google-api-python-client", differs=_DEFAULT)
 async def list_accounts(call: Call, cloud: Cloud) -> Json:
     _check_project(call.path["name"], cloud)
     found = [_shown(cloud, name, document) for name, document in cloud.store.list(iam_accounts.KIND)]
@@ -83,7 +87,7 @@ async def update_account(call: Call, cloud: Cloud) -> Json:
     return _change(cloud, name, document, call.body, given)
 
 
-@operation("iam.projects.serviceAccounts.delete")
+@operation("iam.projects.serviceAccounts.delete", checked="recorded pulumi-gcp, gcloud, google-api-python-client")
 async def delete_account(call: Call, cloud: Cloud) -> Json:
     name, document = _find(call.path["name"], cloud)
     with cloud.store.transaction():
@@ -145,7 +149,11 @@ async def list_account_keys(call: Call, cloud: Cloud) -> Json:
     }
 
 
-@operation("iam.projects.serviceAccounts.keys.create", differs="Always refused, as under Google's own constraint.")
+@operation(
+    "iam.projects.serviceAccounts.keys.create",
+    checked="gcloud",
+    differs="Always refused, as under Google's own constraint.",
+)
 async def create_account_key(call: Call, cloud: Cloud) -> Json:
     name, _ = _find(call.path["name"], cloud)
     raise ApiError(

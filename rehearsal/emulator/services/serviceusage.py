@@ -36,7 +36,11 @@ NEEDS = {"tpu": ("compute",), "compute": ("oslogin",)}
 """Services that are enabled along with another, and cannot be disabled while it is enabled."""
 
 
-@operation("serviceusage.services.list", differs="A choice of services; only `state:` can be filtered.")
+@operation(
+    "serviceusage.services.list",
+    checked="recorded pulumi-gcp, gcloud",
+    differs="A choice of services; only `state:` can be filtered.",
+)
 async def list_services(call: Call, cloud: Cloud) -> Json:
     _check_parent(call.path["parent"], cloud)
     wanted = call.query.get("filter", "")
@@ -47,7 +51,7 @@ async def list_services(call: Call, cloud: Cloud) -> Json:
     return page(call, "services", [service for service in found if state in ("", service["state"])])
 
 
-@operation("serviceusage.services.get")
+@operation("serviceusage.services.get", checked="google-api-python-client")
 async def get_service(call: Call, cloud: Cloud) -> Json:
     return _shown(cloud, _service(call.path["name"], cloud))
 
@@ -58,7 +62,11 @@ async def get_services(call: Call, cloud: Cloud) -> Json:
     return {"services": [_shown(cloud, _service(name, cloud)) for name in call.query.get("names", ())]}
 
 
-@operation("serviceusage.services.enable", differs="Done at once; on Google it takes up to a minute.")
+@operation(
+    "serviceusage.services.enable",
+    checked="recorded pulumi-gcp, gcloud, google-api-python-client",
+    differs="Done at once; on Google it takes up to a minute.",
+)
 async def enable_service(call: Call, cloud: Cloud) -> Json:
     service = _service(call.path["name"], cloud)
     news = _enable(cloud, [service])
@@ -82,7 +90,9 @@ async def enable_services(call: Call, cloud: Cloud) -> Json:
     return _done(cloud, response, news=news)
 
 
-@operation("serviceusage.services.disable", differs="Done at once. Whether a service was used is not known.")
+@operation(
+    "serviceusage.services.disable", checked="gcloud", differs="Done at once. Whether a service was used is not known."
+)
 async def disable_service(call: Call, cloud: Cloud) -> Json:
     service = _service(call.path["name"], cloud)
     enabled = set(enabled_services(cloud))

@@ -33,7 +33,7 @@ _NOT_EMULATED = (
 _DIFFERS = "Records only: hosts keep their data in their containers."
 
 
-@mutation("compute.disks.insert", differs=_DIFFERS)
+@mutation("compute.disks.insert", checked="recorded pulumi-gcp, google-cloud-compute", differs=_DIFFERS)
 async def insert_disk(call: Call, cloud: Cloud) -> Json:
     body = {key: value for key, value in call.body.items() if value not in ([], {}, "") and key != "params"}
     name = resources.full_name(call, cloud, DISKS, check_name(body.get("name")))
@@ -45,7 +45,7 @@ async def insert_disk(call: Call, cloud: Cloud) -> Json:
     return resources.begin(call, cloud, name, "insert", document)
 
 
-@operation("compute.disks.get")
+@operation("compute.disks.get", checked="recorded pulumi-gcp, google-cloud-compute")
 async def get_disk(call: Call, cloud: Cloud) -> Json:
     name, document = resources.find(call, cloud, DISKS, call.path["disk"])
     return _shown(call, cloud, name, document)
@@ -88,7 +88,7 @@ async def resize_disk(call: Call, cloud: Cloud) -> Json:
     return resources.begin(call, cloud, name, "resizeDisk", document)
 
 
-@mutation("compute.disks.delete", differs=_DIFFERS)
+@mutation("compute.disks.delete", checked="recorded pulumi-gcp, gcloud", differs=_DIFFERS)
 async def delete_disk(call: Call, cloud: Cloud) -> Json:
     name, document = resources.find(call, cloud, DISKS, call.path["disk"])
     user = next(iter(users_of(cloud, name)), None)

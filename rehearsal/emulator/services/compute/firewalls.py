@@ -15,7 +15,11 @@ from rehearsal.emulator.services.compute.resources import mutation
 _FIXED = ("id", "creationTimestamp", "name", "network", "direction")
 
 
-@mutation("compute.firewalls.insert", differs="Rules by service account answer 501.")
+@mutation(
+    "compute.firewalls.insert",
+    checked="recorded pulumi-gcp, google-cloud-compute, gcloud",
+    differs="Rules by service account answer 501.",
+)
 async def insert_firewall(call: Call, cloud: Cloud) -> Json:
     name = resources.full_name(call, cloud, FIREWALLS, check_name(call.body.get("name")))
     network = _network_of(call.body, cloud, "global/networks/default")
@@ -24,7 +28,7 @@ async def insert_firewall(call: Call, cloud: Cloud) -> Json:
     return _begin(call, cloud, name, "insert", document)
 
 
-@operation("compute.firewalls.get")
+@operation("compute.firewalls.get", checked="recorded pulumi-gcp, google-cloud-compute, gcloud")
 async def get_firewall(call: Call, cloud: Cloud) -> Json:
     name, document = resources.find(call, cloud, FIREWALLS, call.path["firewall"])
     return rendering.rendered(call, name, document, FIREWALLS)
@@ -35,7 +39,7 @@ async def list_firewalls(call: Call, cloud: Cloud) -> Json:
     return resources.listing(call, cloud, FIREWALLS)
 
 
-@mutation("compute.firewalls.patch")
+@mutation("compute.firewalls.patch", checked="recorded pulumi-gcp")
 async def patch_firewall(call: Call, cloud: Cloud) -> Json:
     return _change(call, cloud, "patch")
 
@@ -45,7 +49,7 @@ async def update_firewall(call: Call, cloud: Cloud) -> Json:
     return _change(call, cloud, "update")
 
 
-@mutation("compute.firewalls.delete")
+@mutation("compute.firewalls.delete", checked="recorded pulumi-gcp, gcloud")
 async def delete_firewall(call: Call, cloud: Cloud) -> Json:
     name, document = resources.find(call, cloud, FIREWALLS, call.path["firewall"])
     cloud.store.delete(name)

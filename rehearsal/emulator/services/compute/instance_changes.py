@@ -11,7 +11,7 @@ from rehearsal.emulator.services.compute.references import INSTANCES
 from rehearsal.emulator.services.compute.resources import mutation
 
 
-@mutation("compute.instances.setMetadata")
+@mutation("compute.instances.setMetadata", checked="gcloud")
 async def set_metadata(call: Call, cloud: Cloud) -> Json:
     name, document = resources.find(call, cloud, INSTANCES, call.path["instance"])
     _check_fingerprint(call, name, document, "metadata")
@@ -20,7 +20,7 @@ async def set_metadata(call: Call, cloud: Cloud) -> Json:
     return resources.begin(call, cloud, name, "setMetadata", document)
 
 
-@mutation("compute.instances.setTags")
+@mutation("compute.instances.setTags", checked="gcloud")
 async def set_tags(call: Call, cloud: Cloud) -> Json:
     name, document = resources.find(call, cloud, INSTANCES, call.path["instance"])
     _check_fingerprint(call, name, document, "tags")

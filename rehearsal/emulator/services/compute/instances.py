@@ -19,7 +19,7 @@ from rehearsal.emulator.services.compute.resources import mutation
 _DIFFERS = "A container runs in place of the machine: no accelerators, one interface, IPv4, disks as records."
 
 
-@mutation("compute.instances.insert", differs=_DIFFERS)
+@mutation("compute.instances.insert", checked="recorded pulumi-gcp, google-cloud-compute, gcloud", differs=_DIFFERS)
 async def insert_instance(call: Call, cloud: Cloud) -> Json:
     for parameter in ("sourceInstanceTemplate", "sourceMachineImage"):
         if call.query.get(parameter):
@@ -56,23 +56,23 @@ async def insert_instance(call: Call, cloud: Cloud) -> Json:
     return resources.begin(call, cloud, name, "insert", document, work=instance_hosts.CREATE)
 
 
-@operation("compute.instances.get")
+@operation("compute.instances.get", checked="recorded pulumi-gcp, google-cloud-compute, gcloud")
 async def get_instance(call: Call, cloud: Cloud) -> Json:
     name, document = resources.find(call, cloud, INSTANCES, call.path["instance"])
     return rendering.rendered(call, name, document, INSTANCES)
 
 
-@operation("compute.instances.list")
+@operation("compute.instances.list", checked="google-cloud-compute")
 async def list_instances(call: Call, cloud: Cloud) -> Json:
     return resources.listing(call, cloud, INSTANCES)
 
 
-@operation("compute.instances.aggregatedList")
+@operation("compute.instances.aggregatedList", checked="google-cloud-compute, gcloud")
 async def aggregate_instances(call: Call, cloud: Cloud) -> Json:
     return resources.aggregate(call, cloud, INSTANCES)
 
 
-@mutation("compute.instances.delete")
+@mutation("compute.instances.delete", checked="recorded pulumi-gcp, google-cloud-compute, gcloud")
 async def delete_instance(call: Call, cloud: Cloud) -> Json:
     name, document = resources.find(call, cloud, INSTANCES, call.path["instance"])
     if document["deletionProtection"]:
@@ -85,7 +85,7 @@ async def delete_instance(call: Call, cloud: Cloud) -> Json:
     return resources.begin(call, cloud, name, "delete", document, work=instance_hosts.DELETE)
 
 
-@mutation("compute.instances.start")
+@mutation("compute.instances.start", checked="google-cloud-compute, gcloud")
 async def start_instance(call: Call, cloud: Cloud) -> Json:
     name, document = resources.find(call, cloud, INSTANCES, call.path["instance"])
     if document["status"] == "RUNNING":
@@ -95,7 +95,7 @@ async def start_instance(call: Call, cloud: Cloud) -> Json:
     return resources.begin(call, cloud, name, "start", document, work=instance_hosts.START)
 
 
-@mutation("compute.instances.stop")
+@mutation("compute.instances.stop", checked="google-cloud-compute, gcloud")
 async def stop_instance(call: Call, cloud: Cloud) -> Json:
     name, document = resources.find(call, cloud, INSTANCES, call.path["instance"])
     if document["status"] == "TERMINATED":

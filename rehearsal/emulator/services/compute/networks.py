@@ -23,7 +23,11 @@ _PATCHABLE = {"routingConfig", "networkFirewallPolicyEnforcementOrder", "mtu"}
 _MTU = range(1300, 8897)
 
 
-@mutation("compute.networks.insert", differs="IPv6, network profiles and legacy networks answer 501 or 400.")
+@mutation(
+    "compute.networks.insert",
+    checked="recorded pulumi-gcp, google-cloud-compute, google-api-python-client, gcloud",
+    differs="IPv6, network profiles and legacy networks answer 501 or 400.",
+)
 async def insert_network(call: Call, cloud: Cloud) -> Json:
     body = call.body
     name = resources.full_name(call, cloud, NETWORKS, check_name(body.get("name")))
@@ -46,7 +50,9 @@ async def insert_network(call: Call, cloud: Cloud) -> Json:
     return resources.begin(call, cloud, name, "insert", document)
 
 
-@operation("compute.networks.get")
+@operation(
+    "compute.networks.get", checked="recorded pulumi-gcp, google-cloud-compute, google-api-python-client, gcloud"
+)
 async def get_network(call: Call, cloud: Cloud) -> Json:
     name, document = resources.find(call, cloud, NETWORKS, call.path["network"])
     return shown(call, cloud, name, document)
@@ -81,7 +87,7 @@ async def switch_to_custom_mode(call: Call, cloud: Cloud) -> Json:
     return resources.begin(call, cloud, name, "switchToCustomMode", document)
 
 
-@mutation("compute.networks.delete")
+@mutation("compute.networks.delete", checked="recorded pulumi-gcp, google-cloud-compute, gcloud")
 async def delete_network(call: Call, cloud: Cloud) -> Json:
     name, document = resources.find(call, cloud, NETWORKS, call.path["network"])
     user = next(users_of(cloud, name), None)

@@ -83,7 +83,7 @@ async def get_zone(call: Call, cloud: Cloud) -> Json:
     return _zone(call, project, zone)
 
 
-@operation("compute.zones.list")
+@operation("compute.zones.list", checked="gcloud")
 async def list_zones(call: Call, cloud: Cloud) -> Json:
     project = resources.project_of(call, cloud)
     items = [_zone(call, project, zone) for zone in catalog.REGION_OF_ZONE]

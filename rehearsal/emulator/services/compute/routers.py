@@ -23,7 +23,11 @@ _NOT_EMULATED = ("bgpPeers", "interfaces", "md5AuthenticationKeys", "nccGateway"
 _FIXED = ("id", "creationTimestamp", "name", "network", "region", "encryptedInterconnectRouter")
 
 
-@mutation("compute.routers.insert", differs="BGP peers and interfaces answer 501.")
+@mutation(
+    "compute.routers.insert",
+    checked="recorded pulumi-gcp, google-cloud-compute, gcloud",
+    differs="BGP peers and interfaces answer 501.",
+)
 async def insert_router(call: Call, cloud: Cloud) -> Json:
     name = resources.full_name(call, cloud, ROUTERS, check_name(call.body.get("name")))
     given = call.body.get("network")
@@ -40,7 +44,7 @@ async def insert_router(call: Call, cloud: Cloud) -> Json:
     return _begin(call, cloud, name, "insert", document)
 
 
-@operation("compute.routers.get")
+@operation("compute.routers.get", checked="recorded pulumi-gcp, google-cloud-compute, gcloud")
 async def get_router(call: Call, cloud: Cloud) -> Json:
     name, document = resources.find(call, cloud, ROUTERS, call.path["router"])
     return rendering.rendered(call, name, document, ROUTERS)
@@ -56,7 +60,7 @@ async def aggregate_routers(call: Call, cloud: Cloud) -> Json:
     return resources.aggregate(call, cloud, ROUTERS)
 
 
-@mutation("compute.routers.patch")
+@mutation("compute.routers.patch", checked="recorded pulumi-gcp, gcloud")
 async def patch_router(call: Call, cloud: Cloud) -> Json:
     return _change(call, cloud, "patch")
 
@@ -66,7 +70,7 @@ async def update_router(call: Call, cloud: Cloud) -> Json:
     return _change(call, cloud, "update")
 
 
-@mutation("compute.routers.delete")
+@mutation("compute.routers.delete", checked="recorded pulumi-gcp, gcloud")
 async def delete_router(call: Call, cloud: Cloud) -> Json:
     name, document = resources.find(call, cloud, ROUTERS, call.path["router"])
     cloud.store.delete(name)

@@ -36,7 +36,11 @@ _EXPAND = "compute.subnetworks.expand"
 _ONLY = {"purpose": "PRIVATE", "stackType": "IPV4_ONLY", "privateIpv6GoogleAccess": "DISABLE_GOOGLE_ACCESS"}
 
 
-@mutation("compute.subnetworks.insert", differs="Only IPv4 subnetworks of purpose PRIVATE; others answer 501.")
+@mutation(
+    "compute.subnetworks.insert",
+    checked="recorded pulumi-gcp, google-cloud-compute, gcloud",
+    differs="Only IPv4 subnetworks of purpose PRIVATE; others answer 501.",
+)
 async def insert_subnetwork(call: Call, cloud: Cloud) -> Json:
     body = {key: value for key, value in call.body.items() if value not in ([], "") and key != "params"}
     name = resources.full_name(call, cloud, SUBNETWORKS, check_name(body.get("name")))
@@ -72,7 +76,7 @@ async def insert_subnetwork(call: Call, cloud: Cloud) -> Json:
     return resources.begin(call, cloud, name, "insert", document)
 
 
-@operation("compute.subnetworks.get")
+@operation("compute.subnetworks.get", checked="recorded pulumi-gcp, gcloud")
 async def get_subnetwork(call: Call, cloud: Cloud) -> Json:
     name, document = resources.find(call, cloud, SUBNETWORKS, call.path["subnetwork"])
     return rendering.rendered(call, name, document, SUBNETWORKS)
@@ -88,7 +92,7 @@ async def aggregate_subnetworks(call: Call, cloud: Cloud) -> Json:
     return resources.aggregate(call, cloud, SUBNETWORKS)
 
 
-@mutation("compute.subnetworks.patch")
+@mutation("compute.subnetworks.patch", checked="gcloud")
 async def patch_subnetwork(call: Call, cloud: Cloud) -> Json:
     name, document = resources.find(call, cloud, SUBNETWORKS, call.path["subnetwork"])
     change = dict(call.body)
@@ -124,6 +128,7 @@ async def set_private_ip_google_access(call: Call, cloud: Cloud) -> Json:
 
 @mutation(
     "compute.subnetworks.expandIpCidrRange",
+    checked="recorded pulumi-gcp, gcloud",
     differs="Hosts lose their network for a moment: on this machine it is made anew around them.",
 )
 async def expand_subnetwork(call: Call, cloud: Cloud) -> Json:
@@ -149,7 +154,7 @@ async def _expand(task: Task, cloud: Cloud) -> Json | None:
     return None
 
 
-@mutation("compute.subnetworks.delete")
+@mutation("compute.subnetworks.delete", checked="recorded pulumi-gcp, google-cloud-compute, gcloud")
 async def delete_subnetwork(call: Call, cloud: Cloud) -> Json:
     name, document = resources.find(call, cloud, SUBNETWORKS, call.path["subnetwork"])
     if document.get("_automatic") and (cloud.store.get(document["network"]) or {}).get("autoCreateSubnetworks"):
