@@ -19,7 +19,7 @@ def _stored(cloud: Cloud, name: str, shown: str) -> Json:
     return body
 
 
-@operation("tpu.projects.locations.operations.get", checked="google-cloud-tpu, gcloud, pulumi-gcp")
+@operation("tpu.projects.locations.operations.get", checked="google-cloud-tpu, google-api-python-client, gcloud")
 async def get_tpu_operation(call: Call, cloud: Cloud) -> Json:
     name = call.path["name"]
     return cloud.operations.render(name, _stored(cloud, name, f"Operation {name} not found"), call.base_url)

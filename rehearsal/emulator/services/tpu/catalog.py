@@ -28,7 +28,6 @@ RUNTIME_VERSIONS = (
     "v2-alpha-tpuv6e",
 )
 """The versions that people use; Google lists many more, of frameworks long gone."""
-_CHECKED = "google-api-python-client, google-cloud-tpu, gcloud"
 
 
 def zones() -> tuple[str, ...]:
@@ -64,14 +63,14 @@ def split_parent(cloud: Cloud, parent: str) -> tuple[str, str]:
     return project, zone
 
 
-@operation("tpu.projects.locations.list", checked=_CHECKED)
+@operation("tpu.projects.locations.list")
 async def list_locations(call: Call, cloud: Cloud) -> Json:
     check_location(cloud, call.path["name"].split("/")[1], "-")
     found = [_location(call.path["name"], zone) for zone in zones()]
     return page(call, "locations", [item for item in found if matches(item, call.query.get("filter"))])
 
 
-@operation("tpu.projects.locations.get", checked=_CHECKED)
+@operation("tpu.projects.locations.get")
 async def get_location(call: Call, cloud: Cloud) -> Json:
     project, zone = split_parent(cloud, call.path["name"])
     return _location(f"projects/{project}", zone)
@@ -79,7 +78,7 @@ async def get_location(call: Call, cloud: Cloud) -> Json:
 
 @operation(
     "tpu.projects.locations.acceleratorTypes.list",
-    checked=_CHECKED,
+    checked="google-cloud-tpu, google-api-python-client",
     differs="the zones of tpuwright/accelerators.py, each with every size of its generations",
 )
 async def list_accelerator_types(call: Call, cloud: Cloud) -> Json:
@@ -88,7 +87,7 @@ async def list_accelerator_types(call: Call, cloud: Cloud) -> Json:
     return page(call, "acceleratorTypes", [item for item in found if matches(item, call.query.get("filter"))])
 
 
-@operation("tpu.projects.locations.acceleratorTypes.get", checked=_CHECKED)
+@operation("tpu.projects.locations.acceleratorTypes.get", checked="google-cloud-tpu")
 async def get_accelerator_type(call: Call, cloud: Cloud) -> Json:
     parent, _, wanted = call.path["name"].rpartition("/acceleratorTypes/")
     _, zone = split_parent(cloud, parent)
@@ -98,14 +97,16 @@ async def get_accelerator_type(call: Call, cloud: Cloud) -> Json:
     raise not_found(f"Resource '{call.path['name']}' was not found")
 
 
-@operation("tpu.projects.locations.runtimeVersions.list", checked=_CHECKED, differs="the versions in use today only")
+@operation(
+    "tpu.projects.locations.runtimeVersions.list", checked="google-cloud-tpu", differs="the versions in use today only"
+)
 async def list_runtime_versions(call: Call, cloud: Cloud) -> Json:
     split_parent(cloud, call.path["parent"])
     found = [_runtime_version(call.path["parent"], version) for version in RUNTIME_VERSIONS]
     return page(call, "runtimeVersions", [item for item in found if matches(item, call.query.get("filter"))])
 
 
-@operation("tpu.projects.locations.runtimeVersions.get", checked=_CHECKED)
+@operation("tpu.projects.locations.runtimeVersions.get")
 async def get_runtime_version(call: Call, cloud: Cloud) -> Json:
     parent, _, wanted = call.path["name"].rpartition("/runtimeVersions/")
     split_parent(cloud, parent)

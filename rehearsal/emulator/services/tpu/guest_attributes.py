@@ -11,7 +11,7 @@ from rehearsal.emulator.services.tpu.refusals import bad_request
 
 @operation(
     "tpu.projects.locations.nodes.getGuestAttributes",
-    checked="gcloud, the hosts' own guest agent",
+    checked="google-cloud-tpu, the hosts' own guest agent",
     differs="a worker that has published nothing under the path gives an entry without items",
 )
 async def get_guest_attributes(call: Call, cloud: Cloud) -> Json:

@@ -12,7 +12,6 @@ from tpuwright.accelerators import lookup
 
 @operation(
     "tpu.projects.locations.reservations.list",
-    checked="google-api-python-client",
     differs="the reservations are a setting of the emulator",
 )
 async def list_reservations(call: Call, cloud: Cloud) -> Json:
@@ -43,7 +42,7 @@ async def list_reservations(call: Call, cloud: Cloud) -> Json:
     return page(call, "reservations", found)
 
 
-@operation("tpu.projects.locations.generateServiceIdentity", checked="google-api-python-client")
+@operation("tpu.projects.locations.generateServiceIdentity")
 async def generate_service_identity(call: Call, cloud: Cloud) -> Json:
     split_parent(cloud, call.path["parent"])
     return {"identity": {"email": f"service-{cloud.project_number}@cloud-tpu.iam.gserviceaccount.com"}}

@@ -17,12 +17,11 @@ from rehearsal.emulator.services.tpu.queued_stored import KIND, enter, shown_que
 from rehearsal.emulator.services.tpu.refusals import already_exists, not_found
 from rehearsal.emulator.services.tpu.workers import on_all
 
-_CLIENTS = "google-cloud-tpu, google-api-python-client, gcloud"
 _HOLDS_NODES = {"ACTIVE", "PROVISIONING", "SUSPENDING"}
 """States in which a deletion needs force."""
 
 
-@operation("tpu.projects.locations.queuedResources.create", checked=f"{_CLIENTS}, recorded pulumi-gcp")
+@operation("tpu.projects.locations.queuedResources.create", checked="google-cloud-tpu, gcloud, recorded pulumi-gcp")
 async def create_queued(call: Call, cloud: Cloud) -> Json:
     parent = call.path["parent"]
     _, zone = split_parent(cloud, parent)
@@ -47,13 +46,13 @@ async def create_queued_work(task: Task, cloud: Cloud) -> Json:
     return shown_queued(_still(cloud, task.target), task.args["version"])
 
 
-@operation("tpu.projects.locations.queuedResources.get", checked=f"{_CLIENTS}, recorded pulumi-gcp")
+@operation("tpu.projects.locations.queuedResources.get", checked="google-cloud-tpu, gcloud, recorded pulumi-gcp")
 async def get_queued(call: Call, cloud: Cloud) -> Json:
     split_parent(cloud, call.path["name"])
     return shown_queued(stored_queued(cloud, _full(call, cloud)), call.version)
 
 
-@operation("tpu.projects.locations.queuedResources.list", checked=_CLIENTS)
+@operation("tpu.projects.locations.queuedResources.list", checked="google-cloud-tpu, gcloud")
 async def list_queued(call: Call, cloud: Cloud) -> Json:
     _, zone = split_parent(cloud, call.path["parent"])
     wanted = zones() if zone == "-" else [zone]
@@ -61,7 +60,11 @@ async def list_queued(call: Call, cloud: Cloud) -> Json:
     return page(call, "queuedResources", [shown_queued(queued, call.version) for queued in found])
 
 
-@operation("tpu.projects.locations.queuedResources.delete", checked=_CLIENTS, differs="the wording of the refusal")
+@operation(
+    "tpu.projects.locations.queuedResources.delete",
+    checked="google-cloud-tpu, gcloud, recorded pulumi-gcp",
+    differs="the wording of the refusal",
+)
 async def delete_queued(call: Call, cloud: Cloud) -> Json:
     split_parent(cloud, call.path["name"])
     queued = stored_queued(cloud, _full(call, cloud))
@@ -88,7 +91,6 @@ async def delete_queued_work(task: Task, cloud: Cloud) -> None:
 
 @operation(
     "tpu.projects.locations.queuedResources.reset",
-    checked=_CLIENTS,
     differs="restarts the hosts of an ACTIVE request; what Google does in other states is not known",
 )
 async def reset_queued(call: Call, cloud: Cloud) -> Json:
