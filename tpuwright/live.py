@@ -79,11 +79,13 @@ class Cloud:
         say: Callable[[str], None],
         pods: list[str] | None = None,
         poll: float = _POLL_SECONDS,
+        partial: bool = False,
     ) -> StackNow:
         """The pods (all, or those named) once every one is READY with its host keys published.
 
         Waits at most ``seconds``, and says what for each time that it changes. Raises ``NotReady`` at once for a
-        state that does not lead to READY, and at the end of the time.
+        state that does not lead to READY, and at the end of the time; with ``partial``, host keys that are lacking
+        at the end of the time are no error.
         """
         end = time.monotonic() + seconds
         said = ""
@@ -92,6 +94,8 @@ class Cloud:
             if not lacking:
                 return now
             if time.monotonic() + poll > end:
+                if partial and "host keys" in lacking:
+                    return now
                 raise NotReady(f"{lacking}: this was waited for {seconds:.0f} s; {_what_to_do(lacking)}")
             if lacking != said:
                 say(f"{lacking}: waiting (at most {max(0, end - time.monotonic()):.0f} s more)")
@@ -109,10 +113,10 @@ class Cloud:
             lacking = lacking or missing
         keys: tuple[HostKey, ...] = ()
         bastion = self._outputs.access.bastion
-        if bastion and not lacking:
+        if bastion:
             keys = tuple(self.compute.host_keys(bastion.zone, bastion.name))
             if not keys:
-                lacking = f"The bastion {bastion.name} has not published its ssh host keys"
+                lacking = lacking or f"The bastion {bastion.name} has not published its ssh host keys"
         return StackNow(pods, keys), lacking
 
     def _pod(self, pod: PodOutput) -> tuple[PodNow, str]:

@@ -39,9 +39,9 @@ def verdict(report: Report) -> str:
     sentences = []
     for check in failed[:3]:
         where = check.host or "the pod"
-        wanted = f" (expected: {check.expected})" if check.expected else ""
-        advice = f": {check.remedy}" if check.remedy else ""
-        sentences.append(f"{where}: {check.title.lower()} failed, {check.found}{wanted}{advice}.")
+        wanted = f", expected {check.expected}" if check.expected else ""
+        advice = f"; {check.remedy}" if check.remedy else ""
+        sentences.append(f"{where}, {check.title.lower()}: {check.found}{wanted}{advice}.")
     more = f" And {len(failed) - 3} more in the report." if len(failed) > 3 else ""
     return " ".join(sentences) + more
 

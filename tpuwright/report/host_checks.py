@@ -28,7 +28,8 @@ def host_checks(pod: PodEvidence) -> list[Check]:
 def _reachable(pod: PodEvidence, host: HostEvidence) -> Check:
     check = Check(id="reachable", title="Reachable", host=host.name, status=Status.PASS, expected="answers to ssh")
     if host.unreachable:
-        reason = " ".join(host.unreachable.split())[:200]
+        # Ansible's own words come before ssh's.
+        reason = " ".join(host.unreachable.rpartition("reached over ssh:")[2].split())[-200:]
         return check.model_copy(
             update={
                 "status": Status.FAIL,

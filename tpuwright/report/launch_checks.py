@@ -26,7 +26,7 @@ _OTHERS_FAULT: Final = ("DEADLINE_EXCEEDED", "detected fatal errors", "UNAVAILAB
 def launch_checks(pod: PodEvidence) -> list[Check]:
     """Checks of the launch; one skipped or failed check when there was none."""
     if pod.not_launched:
-        return [Check(id="join", title="All hosts join", status=Status.SKIP, found=pod.not_launched)]
+        return [Check(id="join", title="Joins the others", status=Status.SKIP, found=pod.not_launched)]
     blamed = missing(pod)
     checks = [_join(pod, host, blamed) for host in pod.hosts]
     if all(host.joined and host.joined.passed("devices") for host in pod.hosts):
@@ -93,7 +93,7 @@ def _rank(host: HostEvidence) -> int:
 def _join(pod: PodEvidence, host: HostEvidence, blamed: dict[str, str]) -> Check:
     limit = pod.limits.join_seconds
     check = Check(
-        id="join", title="All hosts join", host=host.name, status=Status.PASS, expected=f"joined within {limit} s"
+        id="join", title="Joins the others", host=host.name, status=Status.PASS, expected=f"joined within {limit} s"
     )
     if _finished(host):
         seconds = ((host.joined and host.joined.passed("joined")) or {}).get("seconds", 0)

@@ -35,8 +35,5 @@ def advice_for_dead_host(pod: PodEvidence, host: str) -> str:
         )
     if pod.node.state in ("PREEMPTED", "TERMINATED"):
         return f"{said}: run `pulumi up`, which replaces the pod, then site.yml"
-    target = f"'{pod.node.urn}'" if pod.node.urn else "URN (`pulumi stack -u` lists it)"
-    return (
-        f"{said}: one host of a slice cannot be replaced alone; `pulumi up --replace {target}` replaces the slice, "
-        "then run site.yml"
-    )
+    command = f"`pulumi up --replace '{pod.node.urn}'`" if pod.node.urn else "`pulumi up --replace` with its URN"
+    return f"{said}: one host of a slice cannot be replaced alone; {command} replaces the slice, then run site.yml"
