@@ -70,18 +70,14 @@ class Cloud:
     async def stop(self) -> None:
         """Stop all work where it is. Hosts keep running."""
         await self.operations.halt()
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._end_tasks()
         await self.hosts.close()
         self.store.close()
 
     async def reset(self) -> None:
         """Delete everything that exists here, hosts and networks included."""
         await self.operations.halt()
-        for task in list(self._tasks.values()):
-            task.cancel()
+        await self._end_tasks()
         for key in list(await self.hosts.states()):
             await self.hosts.delete(key)
         for name, _ in self.store.list("compute.subnetwork"):
@@ -108,9 +104,16 @@ class Cloud:
 
     def dismiss(self, name: str) -> None:
         """Cancel what was spawned under a name, if it still runs."""
-        task = self._tasks.pop(name, None)
+        task = self._tasks.get(name)
         if task is not None:
             task.cancel()
+
+    async def ended(self, name: str) -> None:
+        """Dismiss what was spawned under a name, and return when it has ended."""
+        task = self._tasks.get(name)
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])
 
     def metadata_of(self, ip: str) -> Json | None:
         """The metadata tree of the host with this address."""
@@ -129,6 +132,12 @@ class Cloud:
     async def _host_died(self, key: str) -> None:
         for hook in AT_DEATH:
             await hook(self, key)
+
+    async def _end_tasks(self) -> None:
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def _forget(self, name: str, task: asyncio.Task[None]) -> None:
         if self._tasks.get(name) is task:

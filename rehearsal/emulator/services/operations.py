@@ -32,11 +32,13 @@ async def list_tpu_operations(call: Call, cloud: Cloud) -> Json:
     return page(call, "operations", shown)
 
 
-@operation("tpu.projects.locations.operations.cancel")
+@operation("tpu.projects.locations.operations.cancel", differs="stops creations only")
 async def cancel_tpu_operation(call: Call, cloud: Cloud) -> Json:
     name = call.path["name"]
-    _stored(cloud, name, f"Operation {name} not found")
-    cloud.operations.cancel(name)
+    stored = _stored(cloud, name, f"Operation {name} not found")
+    # Cancelling is best effort at Google too. A deletion that stopped half way would help nobody.
+    if stored.get("verb") == "create":
+        cloud.operations.cancel(name)
     return {}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
@@ -11,10 +11,12 @@ from rehearsal.emulator.clock import rfc3339
 from rehearsal.emulator.cloud import Cloud
 from rehearsal.emulator.handlers import Json
 from rehearsal.emulator.services.tpu.nodes_stored import nodes, set_internal, worker_keys
-from rehearsal.emulator.services.tpu.workers import endpoints, host_specs, on_all, tear_down
-from rehearsal.hosts.backend import HostState
+from rehearsal.emulator.services.tpu.workers import all_of, endpoints, host_specs, make_host, on_all, tear_down
+from rehearsal.hosts.backend import HostsError, HostState
 from rehearsal.hosts.paper_hosts import PaperHosts
 
+log = logging.getLogger(__name__)
+_REPAIR_AGAIN_SECONDS = 1.0
 PreemptedHook = Callable[[Cloud, Json], Awaitable[None]]
 PREEMPTED_HOOKS: list[PreemptedHook] = []
 """Told the name of every node that was preempted; queued resources listen."""
@@ -23,8 +25,9 @@ PREEMPTED_HOOKS: list[PreemptedHook] = []
 async def preempt(cloud: Cloud, name: str) -> None:
     """Take a node's hosts away at once, and show it as the settings say."""
     node = cloud.store.get(name)
-    if node is None:
+    if node is None or node["state"] == "DELETING":
         return
+    await cloud.ended(f"repair {name}")
     for running in cloud.operations.running_on(name):
         cloud.operations.cancel(running)
         await cloud.operations.wait(running, 60)
@@ -83,10 +86,10 @@ def watch(cloud: Cloud, node: Json) -> None:
     cloud.spawn(f"preempt {node['name']}", _preempt_later(cloud, node["name"], max(0.0, left)))
 
 
-def forget(cloud: Cloud, name: str) -> None:
-    """Nothing more will happen to a node by itself."""
+async def forget(cloud: Cloud, name: str) -> None:
+    """Nothing more happens to a node by itself; returns when nothing is being repaired any more."""
     for what in ("preempt", "repair"):
-        cloud.dismiss(f"{what} {name}")
+        await cloud.ended(f"{what} {name}")
 
 
 @at_death
@@ -122,7 +125,7 @@ async def take_up_nodes(cloud: Cloud) -> None:
         # Paper forgets with the process; what it held is noted again.
         for node in nodes(cloud):
             if node["state"] in {"READY", "REPAIRING"} and not node["internal"].get("preempted"):
-                await asyncio.gather(*(cloud.hosts.create(spec) for spec in host_specs(cloud, node)))
+                await all_of(cloud.hosts.create(spec) for spec in host_specs(cloud, node))
     states = await cloud.hosts.states()
     for node in nodes(cloud):
         watch(cloud, node)
@@ -141,10 +144,15 @@ async def _preempt_later(cloud: Cloud, name: str, seconds: float) -> None:
 async def _repair(cloud: Cloud, name: str) -> None:
     await cloud.clock.sleep(cloud.settings.timings.repair)
     node = cloud.store.update(name, state="REPAIRING")
-    if node is None:
-        return
-    states = await cloud.hosts.states()
-    for spec in host_specs(cloud, node):
-        if states.get(spec.key, HostState.MISSING) is not HostState.RUNNING:
-            await cloud.hosts.create(spec)
+    while node is not None:
+        try:
+            states = await cloud.hosts.states()
+            for spec in host_specs(cloud, node):
+                if states.get(spec.key, HostState.MISSING) is not HostState.RUNNING:
+                    await make_host(cloud, spec)
+        except HostsError as trouble:
+            log.warning("the repair of %s did not work: %s", name, trouble)
+            await cloud.clock.sleep(max(_REPAIR_AGAIN_SECONDS, cloud.settings.timings.repair))
+            continue
+        break
     cloud.store.update(name, state="READY", health="HEALTHY", healthDescription=None, symptoms=None)

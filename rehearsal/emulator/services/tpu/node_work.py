@@ -41,6 +41,7 @@ async def delete_node(task: Task, cloud: Cloud) -> None:
     node = cloud.store.get(task.target)
     if node is None:
         return
+    await lifetimes.forget(cloud, task.target)
     for running in cloud.operations.running_on(task.target):
         # A creation that still goes on is given up first.
         if running != task.operation:
@@ -48,7 +49,6 @@ async def delete_node(task: Task, cloud: Cloud) -> None:
             await cloud.operations.wait(running, 60)
     await cloud.clock.sleep(cloud.settings.timings.node_delete)
     await tear_down(cloud, node)
-    lifetimes.forget(cloud, task.target)
     cloud.store.delete(task.target)
     queue.node_deleted(cloud, node)
 

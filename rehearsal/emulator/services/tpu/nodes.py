@@ -81,7 +81,8 @@ async def patch_node(call: Call, cloud: Cloud) -> Json:
 @operation(
     "tpu.projects.locations.nodes.delete",
     checked="google-cloud-tpu, google-api-python-client, gcloud, recorded pulumi-gcp",
-    differs="deletes in any state; a second delete returns the operation of the first while that runs; what Google does is not known",
+    differs="deletes in any state; a second delete returns the operation of the first while that runs; "
+    "what Google does is not known",
 )
 async def delete_node(call: Call, cloud: Cloud) -> Json:
     split_parent(cloud, call.path["name"])

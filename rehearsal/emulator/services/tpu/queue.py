@@ -31,6 +31,11 @@ def let_be(cloud: Cloud, name: str) -> None:
     cloud.dismiss(f"queue {name}")
 
 
+async def stopped(cloud: Cloud, name: str) -> None:
+    """Move it no further, and return when nothing is being made for it any more."""
+    await cloud.ended(f"queue {name}")
+
+
 async def suspend(cloud: Cloud, name: str, initiator: str) -> None:
     """SUSPENDING, the nodes that are left are deleted, SUSPENDED. It is never served again."""
     enter(cloud, name, "SUSPENDING", initiator=initiator)
@@ -46,7 +51,7 @@ async def suspend(cloud: Cloud, name: str, initiator: str) -> None:
 async def remove_node(cloud: Cloud, node: Json) -> None:
     """Delete a node and its hosts, from inside the service."""
     cloud.store.update(node["name"], state="DELETING")
-    lifetimes.forget(cloud, node["name"])
+    await lifetimes.forget(cloud, node["name"])
     await tear_down(cloud, node)
     cloud.store.delete(node["name"])
 
@@ -62,7 +67,7 @@ async def node_preempted(cloud: Cloud, node: Json) -> None:
     """The queued resource of a preempted node is suspended, and all its nodes with it."""
     name = node.get("queuedResource")
     if name and state_of(cloud, name) in {"ACTIVE", "PROVISIONING"}:
-        let_be(cloud, name)
+        await stopped(cloud, name)
         await suspend(cloud, name, "SERVICE")
 
 
@@ -136,16 +141,22 @@ async def _wait(cloud: Cloud, queued: Json) -> bool:
 
 async def _provision(cloud: Cloud, queued: Json) -> bool:
     nodes = [node for planned in queued["internal"]["nodes"] if (node := cloud.store.get(planned["name"])) is not None]
-    try:
-        ready = await asyncio.gather(*(bring_up(cloud, node) for node in nodes if node["state"] != "READY"))
-    except (ApiError, HostsError) as failure:
+    results = await asyncio.gather(
+        *(bring_up(cloud, node) for node in nodes if node["state"] != "READY"), return_exceptions=True
+    )
+    failures = [result for result in results if isinstance(result, BaseException)]
+    if failures:
+        failure = failures[0]
+        if not isinstance(failure, ApiError | HostsError):
+            raise failure
         error = failure if isinstance(failure, ApiError) else bad_request(str(failure))
         for node in nodes:
             await remove_node(cloud, node)
         enter(cloud, queued["name"], "FAILED", error=error)
         return False
-    for node in ready:
-        lifetimes.watch(cloud, node)
+    for result in results:
+        if not isinstance(result, BaseException):
+            lifetimes.watch(cloud, result)
     enter(cloud, queued["name"], "ACTIVE")
     return True
 

@@ -80,6 +80,7 @@ async def delete_queued(call: Call, cloud: Cloud) -> Json:
 
 @background("tpu.queuedResource.delete")
 async def delete_queued_work(task: Task, cloud: Cloud) -> None:
+    await queue.stopped(cloud, task.target)
     await cloud.clock.sleep(cloud.settings.timings.node_delete)
     queued = cloud.store.get(task.target)
     for planned in queued["internal"]["nodes"] if queued else ():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from fnmatch import fnmatchcase
 from ipaddress import ip_network
 
@@ -69,7 +69,7 @@ async def bring_up(cloud: Cloud, node: Json) -> Json:
         raise no_addresses(node["internal"]["subnetwork"]) from None
     await cloud.clock.sleep(cloud.settings.timings.node_create)
     await host_network.prepare(cloud, node["internal"]["subnetwork"])
-    await asyncio.gather(*(_create(cloud, spec) for spec in host_specs(cloud, node)))
+    await all_of(_create(cloud, spec) for spec in host_specs(cloud, node))
     set_internal(cloud, name, readySince=cloud.clock.timestamp())
     ready = cloud.store.update(
         name, state="READY", health="HEALTHY", networkEndpoints=endpoints(cloud, node), healthDescription=None
@@ -87,7 +87,17 @@ async def tear_down(cloud: Cloud, node: Json) -> None:
 
 async def on_all(action: Callable[[str], Awaitable[None]], node: Json) -> None:
     """Do one thing to every worker at once."""
-    await asyncio.gather(*(action(key) for key in worker_keys(node)))
+    await all_of(action(key) for key in worker_keys(node))
+
+
+async def all_of(steps: Iterable[Awaitable[None]]) -> None:
+    """Run steps side by side and return when all have ended; raises what the first of them raised.
+
+    No step is left running when another fails: what it makes afterwards would belong to nobody.
+    """
+    for result in await asyncio.gather(*steps, return_exceptions=True):
+        if isinstance(result, BaseException):
+            raise result
 
 
 def endpoints(cloud: Cloud, node: Json) -> list[Json]:
@@ -109,4 +119,15 @@ def _external_address(node: Json, key: str) -> str:
 async def _create(cloud: Cloud, spec: HostSpec) -> None:
     while any(fnmatchcase(spec.key, glob) for glob in cloud.settings.faults.hosts_that_never_come):
         await cloud.clock.sleep(_ABSENT_POLL_SECONDS)
-    await cloud.hosts.create(spec)
+    await make_host(cloud, spec)
+
+
+async def make_host(cloud: Cloud, spec: HostSpec) -> None:
+    """Make a host that is complete when this returns or raises, also when it is cancelled."""
+    # A container engine goes on with what it has begun: a cancelled creation is waited for, then undone.
+    making = asyncio.ensure_future(cloud.hosts.create(spec))
+    try:
+        await asyncio.shield(making)
+    except asyncio.CancelledError:
+        await asyncio.wait([making])
+        raise
