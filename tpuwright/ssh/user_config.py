@@ -12,7 +12,6 @@ from tpuwright.ssh.plan import Plan
 from tpuwright.ssh.private_file import write_private
 from tpuwright.ssh.render import known_hosts, ssh_config
 
-INCLUDE: Final = "Include tpuwright/*.conf"
 _MARK: Final = "# tpuwright: entries of its stacks"
 _HOST: Final = re.compile(r"^\s*Host\s+(.*)$", re.IGNORECASE | re.MULTILINE)
 
@@ -27,6 +26,12 @@ class UserConfig:
     def main(self) -> Path:
         """~/.ssh/config."""
         return self.directory / "config"
+
+    @property
+    def include(self) -> str:
+        """The line; ssh takes a relative path for one in ~/.ssh."""
+        usual = self.directory.resolve() == (Path.home() / ".ssh").resolve()
+        return f"Include {'' if usual else f'{self.directory}/'}tpuwright/*.conf"
 
     def entries(self, stack: str) -> Path:
         """The stack's entries."""
@@ -59,13 +64,13 @@ class UserConfig:
 
     def _include(self) -> bool:
         old = self._text()
-        if re.search(rf"^{re.escape(INCLUDE)}$", old, re.MULTILINE):
+        if re.search(rf"^{re.escape(self.include)}$", old, re.MULTILINE):
             return False
-        return self._replace(f"{_MARK}\n{INCLUDE}\n\n{old}" if old else f"{_MARK}\n{INCLUDE}\n")
+        return self._replace(f"{_MARK}\n{self.include}\n\n{old}" if old else f"{_MARK}\n{self.include}\n")
 
     def _exclude(self) -> None:
         old = self._text()
-        new = re.sub(rf"^({re.escape(_MARK)}\n)?{re.escape(INCLUDE)}\n\n?", "", old, flags=re.MULTILINE)
+        new = re.sub(rf"^({re.escape(_MARK)}\n)?{re.escape(self.include)}\n\n?", "", old, flags=re.MULTILINE)
         if new != old:
             self._replace(new)
 
