@@ -11,6 +11,8 @@ from types import MappingProxyType
 from typing import TypeVar
 
 import docker
+from docker.errors import APIError, DockerException
+from requests.exceptions import RequestException
 
 from rehearsal.hosts.backend import (
     DeathCallback,
@@ -23,7 +25,7 @@ from rehearsal.hosts.backend import (
 from rehearsal.hosts.deaths import REBOOT_STATUS, DeathWatch
 from rehearsal.hosts.docker_containers import Container, DockerContainers
 from rehearsal.hosts.docker_networks import DockerNetworks, Subnetwork
-from rehearsal.hosts.engine import connect, resolvers
+from rehearsal.hosts.engine import connect, resolvers, unavailable
 from rehearsal.hosts.image.build import image_tag
 from rehearsal.hosts.iptables import Surroundings, compile_rules
 
@@ -323,7 +325,12 @@ class DockerHosts:
         return self._host_locks.setdefault(key, asyncio.Lock())
 
     async def _call(self, function: Callable[..., T], *args: object) -> T:
-        return await asyncio.to_thread(function, *args)
+        try:
+            return await asyncio.to_thread(function, *args)
+        except APIError as error:
+            raise HostsError(f"The Docker engine refused what was asked of it: {error.explanation}.") from error
+        except (DockerException, RequestException) as error:
+            raise unavailable() from error
 
 
 def _safely(loop: asyncio.AbstractEventLoop, function: Callable[..., None], *args: object) -> None:

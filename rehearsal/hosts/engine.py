@@ -16,11 +16,16 @@ def connect(timeout: float = 60) -> docker.DockerClient:
         client = docker.from_env(timeout=int(timeout))
         client.ping()
     except DockerException as error:
-        raise EngineUnavailable(
-            "No Docker engine answers at DOCKER_HOST or /var/run/docker.sock: start it "
-            "(`systemctl start docker`, or `make setup`, which installs and starts one)."
-        ) from error
+        raise unavailable() from error
     return client
+
+
+def unavailable() -> EngineUnavailable:
+    """What a user is told when no engine answers."""
+    return EngineUnavailable(
+        "No Docker engine answers at DOCKER_HOST or /var/run/docker.sock: start it "
+        "(`systemctl start docker`, or `make setup`, which installs and starts one)."
+    )
 
 
 def resolvers() -> tuple[str, ...]:

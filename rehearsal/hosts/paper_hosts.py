@@ -28,10 +28,11 @@ class PaperHosts:
         self._callbacks: list[DeathCallback] = []
 
     async def prepare_subnetwork(self, spec: SubnetworkSpec) -> str | None:
-        """Note the subnetwork; None, as there is no gateway to listen on."""
+        """Note the subnetwork; None, as there is no gateway to listen on. Networks may overlap, as on Google."""
         wanted = ip_network(spec.ip_cidr_range)
         for other in self.subnetworks.values():
-            if other.name != spec.name and wanted.overlaps(ip_network(other.ip_cidr_range)):
+            same_network = other.network == spec.network and other.name != spec.name
+            if same_network and wanted.overlaps(ip_network(other.ip_cidr_range)):
                 raise RangeCollision(
                     f"Subnetwork {spec.name} asks for {spec.ip_cidr_range}, which overlaps {other.ip_cidr_range} "
                     f"of {other.name}: choose another range."

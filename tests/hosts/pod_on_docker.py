@@ -208,6 +208,17 @@ def jax_for(image: str, directory: Path) -> Path:
     )
     python = version.decode().split()[1].rpartition(".")[0]
     uv = Path(sys.executable).with_name("uv")
-    command = [uv, "pip", "install", "-q", "--target", directory, "--python-version", python, "jax[tpu]"]
+    command = [
+        uv,
+        "pip",
+        "install",
+        "-q",
+        "--compile-bytecode",
+        "--target",
+        directory,
+        "--python-version",
+        python,
+        "jax[tpu]",
+    ]
     subprocess.run(command, check=True)
     return directory

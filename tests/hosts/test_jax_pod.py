@@ -19,7 +19,7 @@ CPU = "JAX_PLATFORMS=cpu XLA_FLAGS=--xla_force_host_platform_device_count=4 PYTH
 @pytest.mark.docker
 def test_jax_finds_its_pod_with_no_arguments(pod):
     def launch(worker: int) -> list[int]:
-        command = f"{CPU} timeout 80 python3 - <<'PROGRAM'\n{PROGRAM}\nPROGRAM"
+        command = f"{CPU} timeout 240 python3 - <<'PROGRAM'\n{PROGRAM}\nPROGRAM"
         done = pod.run(f"w{worker}", command, check=False)
         assert done.returncode == 0, done.stderr
         # Gloo as well writes lines on stdout.

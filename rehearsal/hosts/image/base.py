@@ -32,6 +32,18 @@ path-exclude=/usr/share/man/*
 path-exclude=/usr/share/info/*
 path-exclude=/usr/share/locale/*
 """
+_RECIPE = (
+    "--variant=apt",
+    '--aptopt=APT::Install-Recommends "false"',
+    '--aptopt=Acquire::Languages "none"',
+    # After the unpacking: given from the start, these slow it down threefold.
+    f"--extract-hook=printf '%s' '{_DPKG_SETTINGS}' > \"$1/etc/dpkg/dpkg.cfg.d/tpuwright\"",
+    # The machine's own ways out are no property of a fresh host.
+    '--customize-hook=rm -f "$1/etc/apt/apt.conf.d/99mmdebstrap"',
+    # A fresh TPU VM has package lists.
+    "--skip=cleanup/apt/lists",
+    "--format=tar",
+)
 # Of apt's own settings on the machine, those that say how to reach a mirror.
 _REACH = re.compile(r'^Acquire::(?:https?|Check-[\w-]+|Retries|ForceIPv[46])(?:::[\w.:/-]*)? "[^"]+";$')
 
@@ -45,7 +57,7 @@ def package_names() -> list[str]:
 
 def base_image(client: docker.DockerClient, say: Say) -> str:
     """The reference of a base image in the engine, pulled or made if need be. Raises HostsError."""
-    debian = f"tpuwright-base:{_recipe_hash()}"
+    debian = f"tpuwright-base:{recipe_hash()}"
     for reference in (UBUNTU, debian):
         try:
             client.images.get(reference)
@@ -77,13 +89,15 @@ def _pull_ubuntu(client: docker.DockerClient, say: Say) -> bool:
 
 
 def _import_debian(client: docker.DockerClient, reference: str, say: Say) -> None:
-    cached = user_cache_path("tpuwright") / f"debian-{_recipe_hash()}.tar"
+    cached = user_cache_path("tpuwright") / f"debian-{recipe_hash()}.tar"
     if not cached.exists():
         cached.parent.mkdir(parents=True, exist_ok=True)
         part = cached.with_suffix(".part")
         try:
             _bootstrap(part, say)
             part.replace(cached)
+            for older in set(cached.parent.glob("debian-*.tar")) - {cached}:
+                older.unlink()
         finally:
             part.unlink(missing_ok=True)
     say(f"importing {cached} as {reference}")
@@ -101,18 +115,9 @@ def _bootstrap(target: Path, say: Say) -> None:
     say(f"making Debian 12 with {len(package_names())} packages (about half a minute)")
     command = [
         "mmdebstrap",
-        "--variant=apt",
+        *_RECIPE,
         f"--include={','.join(package_names())}",
-        '--aptopt=APT::Install-Recommends "false"',
-        '--aptopt=Acquire::Languages "none"',
         *(f"--aptopt={setting}" for setting in _mirror_settings()),
-        # After the unpacking: given from the start, these slow it down threefold.
-        f"--extract-hook=printf '%s' '{_DPKG_SETTINGS}' > \"$1/etc/dpkg/dpkg.cfg.d/tpuwright\"",
-        # The machine's own ways out are no property of a fresh host.
-        '--customize-hook=rm -f "$1/etc/apt/apt.conf.d/99mmdebstrap"',
-        # A fresh TPU VM has package lists.
-        "--skip=cleanup/apt/lists",
-        "--format=tar",
         DEBIAN_SUITE,
         str(target),
         *_mirrors(),
@@ -148,6 +153,6 @@ def _mirror_settings() -> list[str]:
     return [line.removesuffix(";") for line in dump.splitlines() if _REACH.match(line)]
 
 
-def _recipe_hash() -> str:
-    recipe = (_HERE / "packages.txt").read_bytes() + Path(__file__).read_bytes()
-    return hashlib.sha256(recipe).hexdigest()[:12]
+def recipe_hash() -> str:
+    """Of all that makes the base what it is."""
+    return hashlib.sha256(repr((_RECIPE, UBUNTU, DEBIAN_SUITE, package_names())).encode()).hexdigest()[:12]

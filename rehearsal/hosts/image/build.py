@@ -14,7 +14,7 @@ from docker.errors import APIError, BuildError, ImageNotFound
 from platformdirs import user_cache_path
 
 from rehearsal.hosts.backend import HostsError
-from rehearsal.hosts.image.base import Say, base_image
+from rehearsal.hosts.image.base import Say, base_image, recipe_hash
 
 REPOSITORY = "tpuwright-host"
 _HERE = Path(__file__).parent
@@ -24,8 +24,8 @@ _PROXIES = ("http_proxy", "https_proxy", "no_proxy")
 
 def image_tag() -> str:
     """`tpuwright-host:HASH`, where HASH is of everything that the image is made from."""
-    digest = hashlib.sha256()
-    for path in [*_context_files(), _HERE / "base.py"]:
+    digest = hashlib.sha256(recipe_hash().encode())
+    for path in _context_files():
         digest.update(f"{path.relative_to(_HERE)}\0{path.stat().st_size}\0".encode() + path.read_bytes())
     return f"{REPOSITORY}:{digest.hexdigest()[:12]}"
 
