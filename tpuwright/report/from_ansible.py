@@ -50,7 +50,7 @@ def _host(member: Mapping[str, Any], variables: Mapping[str, Any] | None) -> Hos
         update["facts"] = HostFacts.model_validate(asked)
     joined = variables.get("__verify_joined") or {}
     started = variables.get("__verify_started") or {}
-    for result in (started, variables.get("__verify_waited") or {}, joined):
+    for result in (started, joined):
         if result.get("unreachable"):
             update.setdefault("unreachable", str(result.get("msg") or "no answer"))
     if "phases" in joined:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ansible.plugins.action import ActionBase
 
-FACTS = ("__verify_about", "__verify_host", "__verify_started", "__verify_waited", "__verify_joined")
+FACTS = ("__verify_about", "__verify_host", "__verify_started", "__verify_joined")
 
 
 class ActionModule(ActionBase):  # type: ignore[misc]

@@ -64,9 +64,7 @@ def count(directory: str, pattern: str) -> int:
 def versions(python: str) -> dict[str, str]:
     """Versions by name; {} when the interpreter is missing or does not run."""
     try:
-        done = subprocess.run(
-            [python, "-c", VERSIONS], capture_output=True, text=True, timeout=60, check=True
-        )
+        done = subprocess.run([python, "-c", VERSIONS], capture_output=True, text=True, timeout=60, check=True)
         found: dict[str, str] = json.loads(done.stdout)
     except (OSError, subprocess.SubprocessError, ValueError):
         return {}
