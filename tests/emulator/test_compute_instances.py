@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rehearsal.emulator.settings import EmulatorSettings
-from rehearsal.hosts.backend import HostState
+from rehearsal.hosts.backend import HostsError, HostState, RangeCollision
 
 ROOT = "/compute/beta/projects/demo-proj"
 ZONE = f"{ROOT}/zones/us-west4-a"
@@ -111,6 +111,51 @@ def test_a_spot_instance_whose_host_dies_stays_terminated(vpc: Any, until: Calla
     _made(vpc, scheduling={"provisioningModel": "SPOT"})
     vpc.run(vpc.cloud.hosts.kill(KEY))
     until(lambda: vpc.http.get(f"{INSTANCES}/bastion").json()["status"] == "TERMINATED")
+
+
+def test_an_instance_that_cannot_be_restarted_says_why(vpc: Any, until: Callable[..., Any], monkeypatch: Any) -> None:
+    _made(vpc)
+
+    async def refuse(_key: str) -> None:
+        raise HostsError("The engine is gone: start it.")
+
+    monkeypatch.setattr(vpc.cloud.hosts, "start", refuse)
+    vpc.run(vpc.cloud.hosts.kill(KEY))
+    shown = until(lambda: (one := vpc.http.get(f"{INSTANCES}/bastion").json())["status"] == "TERMINATED" and one)
+    assert shown["statusMessage"] == "The engine is gone: start it."
+
+
+def test_an_instance_whose_host_has_vanished_can_be_stopped(vpc: Any) -> None:
+    _made(vpc)
+    vpc.run(vpc.cloud.hosts.delete(KEY))
+    assert "error" not in vpc.done(vpc.http.post(f"{INSTANCES}/bastion/stop"))
+    vpc.done(vpc.http.post(f"{INSTANCES}/bastion/start"))
+    assert KEY in vpc.cloud.hosts.specs
+
+
+def test_a_range_that_is_in_use_on_this_machine_fails_the_operation_and_says_so(vpc: Any, monkeypatch: Any) -> None:
+    async def collide(_spec: object) -> None:
+        raise RangeCollision("10.200.0.0/24 is in use by docker0: choose another range.")
+
+    monkeypatch.setattr(vpc.cloud.hosts, "prepare_subnetwork", collide)
+    ended = vpc.done(vpc.http.post(INSTANCES, json=BASTION))
+    assert ended["error"]["errors"][0]["message"] == "10.200.0.0/24 is in use by docker0: choose another range."
+    assert vpc.http.get(f"{INSTANCES}/bastion").status_code == 404
+
+
+def test_a_subnetwork_that_cannot_grow_on_this_machine_keeps_its_range(vpc: Any, monkeypatch: Any) -> None:
+    _made(vpc)
+
+    async def collide(_spec: object) -> None:
+        raise RangeCollision("10.200.0.0/20 is in use by docker0: choose another range.")
+
+    monkeypatch.setattr(vpc.cloud.hosts, "prepare_subnetwork", collide)
+    grow = f"/compute/v1/{SUBNETWORK}/expandIpCidrRange"
+    assert (
+        "docker0"
+        in vpc.done(vpc.http.post(grow, json={"ipCidrRange": "10.200.0.0/20"}))["error"]["errors"][0]["message"]
+    )
+    assert vpc.http.get(f"/compute/v1/{SUBNETWORK}").json()["ipCidrRange"] == "10.200.0.0/24"
 
 
 def test_a_host_that_died_while_the_emulator_was_away_comes_back_at_its_start(

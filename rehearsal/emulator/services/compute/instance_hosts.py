@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from fnmatch import fnmatchcase
 
 from rehearsal.emulator.background import Task, at_death, at_start, background
@@ -16,7 +17,9 @@ from rehearsal.emulator.services.compute import (
     resources,
 )
 from rehearsal.emulator.services.compute.references import INSTANCES, last_part
-from rehearsal.hosts.backend import HostSpec, HostState
+from rehearsal.hosts.backend import HostsError, HostSpec, HostState
+
+log = logging.getLogger(__name__)
 
 CREATE = "compute.instances.create"
 DELETE = "compute.instances.delete"
@@ -89,7 +92,8 @@ async def _start(task: Task, cloud: Cloud) -> Json | None:
 
 @background(STOP)
 async def _stop(task: Task, cloud: Cloud) -> Json | None:
-    await cloud.hosts.stop(task.target)
+    if task.target in await cloud.hosts.states():
+        await cloud.hosts.stop(task.target)
     cloud.store.update(task.target, status="TERMINATED", lastStopTimestamp=rendering.timestamp(cloud.clock.now()))
     return None
 
@@ -117,7 +121,9 @@ async def _bring_up(cloud: Cloud, name: str, document: Json) -> None:
 
 
 def _now_running(cloud: Cloud, name: str) -> None:
-    cloud.store.update(name, status="RUNNING", lastStartTimestamp=rendering.timestamp(cloud.clock.now()))
+    cloud.store.update(
+        name, status="RUNNING", statusMessage=None, lastStartTimestamp=rendering.timestamp(cloud.clock.now())
+    )
 
 
 async def _take_away(cloud: Cloud, name: str) -> None:
@@ -159,5 +165,10 @@ async def _repair(cloud: Cloud, name: str) -> None:
     await cloud.clock.sleep(cloud.settings.timings.repair)
     document = cloud.store.get(name)
     if document is not None and document["status"] == "RUNNING":
-        await _bring_up(cloud, name, document)
-        _now_running(cloud, name)
+        try:
+            await _bring_up(cloud, name, document)
+        except HostsError as trouble:
+            log.warning("instance %s cannot be restarted: %s", name, trouble)
+            cloud.store.update(name, status="TERMINATED", statusMessage=str(trouble))
+        else:
+            _now_running(cloud, name)
