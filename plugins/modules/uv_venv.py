@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import pwd
 import re
-import shutil
+import subprocess
 from pathlib import Path
 
 from ansible.module_utils.basic import AnsibleModule
@@ -14,10 +15,11 @@ module: uv_venv
 short_description: A virtual environment with packages, made by uv
 description:
   - Makes I(path) with an interpreter of at least I(minimum) (the system's, if it is new enough, else one that uv
-    manages), and brings I(packages) in. Run it as the owner of the environment.
+    manages), and brings I(packages) in, all as its owner.
   - In check mode it reports what uv would do, also where the environment is not there yet.
 options:
-  path: {type: path, required: true}
+  path: {type: str, required: true, description: "Absolute, or below the owner's home directory."}
+  owner: {type: str, default: root}
   minimum: {type: str, default: "3.11", description: "Lowest Python version."}
   version: {type: str, default: "", description: "Exact Python version, instead of any from I(minimum) on."}
   packages: {type: list, elements: str, default: [], description: "Requirements, as pip takes them."}
@@ -63,16 +65,27 @@ def refusal(version: str, request: str, output: str) -> str:
 
 
 class Environment:
-    """A virtual environment at `path`, as uv sees it."""
+    """A virtual environment at `path`, as uv sees it; everything is done as its owner."""
 
-    def __init__(self, module: AnsibleModule) -> None:
+    def __init__(self, module: AnsibleModule, owner: pwd.struct_passwd) -> None:
         self.module = module
         self.path = Path(module.params["path"])
         self.uv = module.params["uv"]
+        self.owner = owner
 
-    def run(self, *arguments: str) -> tuple[int, str, str]:
-        code, out, err = self.module.run_command([self.uv, *arguments], cwd="/")
-        return code, out, err
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command,
+            user=self.owner.pw_uid,
+            group=self.owner.pw_gid,
+            extra_groups=[],
+            cwd="/",
+            env={**os.environ, "HOME": self.owner.pw_dir, "USER": self.owner.pw_name},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
     def make(self, request: str) -> None:
         if self.path.exists():
@@ -80,26 +93,27 @@ class Environment:
                 self.module.fail_json(
                     msg=f"{self.path} is there and is not a virtual environment: it was not touched. Move it away."
                 )
-            shutil.rmtree(self.path)
-        code, out, err = self.run("venv", "--quiet", "--seed", "--python", request, str(self.path))
-        if code:
-            self.module.fail_json(msg=refusal(self.module.params["version"], request, err or out), rc=code)
+            self.run("rm", "-rf", "--", str(self.path))
+        done = self.run(self.uv, "venv", "--quiet", "--seed", "--python", request, str(self.path))
+        if done.returncode:
+            self.module.fail_json(msg=refusal(self.module.params["version"], request, done.stderr or done.stdout))
 
     def would_change(self, packages: list[str]) -> bool:
         return "Would make no changes" not in self.install(packages, "--dry-run")
 
     def install(self, packages: list[str], *options: str) -> str:
         python = str(self.path / "bin" / "python")
-        code, out, err = self.run("pip", "install", *options, "--python", python, "--", *packages)
-        if code:
-            self.module.fail_json(msg=f"uv could not install {' '.join(packages)}: {err.strip()}", rc=code)
-        return out + err
+        done = self.run(self.uv, "pip", "install", *options, "--python", python, "--", *packages)
+        if done.returncode:
+            self.module.fail_json(msg=f"uv could not install {' '.join(packages)}: {done.stderr.strip()}")
+        return done.stdout + done.stderr
 
 
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
-            "path": {"type": "path", "required": True},
+            "path": {"type": "str", "required": True},
+            "owner": {"type": "str", "default": "root"},
             "minimum": {"type": "str", "default": "3.11"},
             "version": {"type": "str", "default": ""},
             "packages": {"type": "list", "elements": "str", "default": []},
@@ -108,7 +122,14 @@ def main() -> None:
         supports_check_mode=True,
     )
     minimum, version, packages = (module.params[name] for name in ("minimum", "version", "packages"))
-    environment = Environment(module)
+    try:
+        owner = pwd.getpwnam(module.params["owner"])
+    except KeyError:
+        if module.check_mode:  # the users role would have made him
+            module.exit_json(changed=True, python=None)
+        module.fail_json(msg=f"{module.params['owner']} is not a user of this host; add him to users_accounts.")
+    module.params["path"] = str(Path(owner.pw_dir) / module.params["path"])
+    environment = Environment(module, owner)
     found = venv_version(environment.path)
     anew = found is None or not satisfies(found, minimum, version)
     if module.check_mode:
@@ -120,7 +141,7 @@ def main() -> None:
     if packages:
         output = environment.install(packages)
         changed = anew or any(line.startswith((" + ", " - ", " ~ ")) for line in output.splitlines())
-    module.exit_json(changed=changed, python=venv_version(environment.path), user=os.getuid())
+    module.exit_json(changed=changed, python=venv_version(environment.path))
 
 
 if __name__ == "__main__":
