@@ -5,6 +5,8 @@ SHELL := /bin/bash
 BIN := .venv/bin
 # The tools of the virtual environment come first; the Pulumi engine and the stand-ins are found by those who need them.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
+# Python's byte code is worth keeping here: without it each pulumi command compiles the SDK anew, some seconds.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Quick ones first: what is wrong is shown as early as possible.
 TESTS := $(wildcard tests/unit tests/infra tests/emulator tests/setup tests/provider tests/hosts tests/ansible \

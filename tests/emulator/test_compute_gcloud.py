@@ -106,7 +106,7 @@ def test_accounts_are_bound_in_the_policy_and_services_enabled(gcloud: Gcloud) -
     policy = gcloud(f"projects remove-iam-policy-binding demo-proj --member=serviceAccount:{EMAIL} {role}")
     assert "bindings" not in policy
     assert "Key creation is not allowed" in gcloud(
-        f"iam service-accounts keys create key.json --iam-account={EMAIL}", fails=True
+        f"iam service-accounts keys create /dev/null --iam-account={EMAIL}", fails=True
     )
     gcloud(f"iam service-accounts delete {EMAIL}")
     gcloud("services enable file.googleapis.com")
