@@ -12,6 +12,7 @@ import pulumi_gcp as gcp
 from components.explained import child_of
 from components.identity import SCOPE, Identity
 from components.network import Network
+from components.patience import Patience
 from placement import Placement
 from stack_settings import StackSettings
 from tpuwright.naming import label_value
@@ -58,6 +59,7 @@ class Pod(pulumi.ComponentResource):
                 replace_on_changes=["description"],
                 ignore_changes=None if placement.fresh else ["description"],
                 minutes=_MINUTES,
+                watch=Patience(stack, placement, _MINUTES),
             ),
         )
         self.output = node.network_endpoints.apply(lambda endpoints: _output(placement, endpoints or []))

@@ -100,7 +100,7 @@ def run_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[...
         from stack_settings import stack_from
 
         # The mocks have no engine that calls back: what the hook says is tested by itself.
-        monkeypatch.setattr(components.explained, "_hooks", pulumi.ResourceHookBinding)
+        monkeypatch.setattr(components.explained, "_hooks", lambda _watch: pulumi.ResourceHookBinding())
 
         def keep(args: pulumi.ResourceTransformationArgs) -> None:
             options[args.name] = args.opts

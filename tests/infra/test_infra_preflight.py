@@ -1,5 +1,7 @@
 """What the program does with the TPU API's answers, and with no answer."""
 
+import asyncio
+
 import pulumi
 import pytest
 from good_stack import POD, configuration
@@ -77,3 +79,71 @@ def test_an_error_of_the_provider_is_followed_by_what_to_do(monkeypatch):
     assert len(shown) == 1
     assert "no free capacity" in shown[0]
     assert "us-west4-a" in shown[0]
+
+
+@pytest.fixture
+def patience(tmp_path, monkeypatch):
+    """A watch over the creation of dev-pod that takes milliseconds, and what it warned of."""
+    import components.patience
+    from placement import place
+    from stack_settings import stack_from
+
+    warned = []
+    monkeypatch.setattr(pulumi.log, "warn", warned.append)
+    monkeypatch.setattr(components.patience, "SILENCE_SECONDS", 0.1)
+    monkeypatch.setattr(components.patience, "_POLL_SECONDS", 0.01)
+
+    def make(answer):
+        class Answering:
+            def __init__(self, *_):
+                pass
+
+            def node(self, zone, name):
+                assert (zone, name) == ("us-west4-a", "dev-pod")
+                if isinstance(answer, CloudError):
+                    raise answer
+                return answer
+
+        monkeypatch.setattr(components.patience, "TpuApi", Answering)
+        stack = stack_from(configuration(), "dev", "tpuwright", tmp_path)
+        return components.patience.Patience(stack, place(stack, None)[0], minutes=60), warned
+
+    return make
+
+
+def test_a_node_that_google_never_accepts_is_mentioned_once_with_the_likely_cause(patience):
+    watch, warned = patience(CloudError("not_found", "No such node."))
+
+    async def creation():
+        await watch.begin(None)
+        await asyncio.sleep(0.3)
+        await watch.end(None)
+
+    asyncio.run(creation())
+    assert len(warned) == 1
+    assert "no node dev-pod in us-west4-a" in warned[0]
+    assert "quota" in warned[0]
+
+
+@pytest.mark.parametrize("answer", [object(), CloudError("network", "No answer.")], ids=["it is there", "no answer"])
+def test_a_node_that_is_there_or_cannot_be_seen_is_not_mentioned(patience, answer):
+    watch, warned = patience(answer)
+
+    async def creation():
+        await watch.begin(None)
+        await asyncio.sleep(0.3)
+
+    asyncio.run(creation())
+    assert warned == []
+
+
+def test_a_creation_that_failed_is_no_longer_watched(patience):
+    watch, warned = patience(CloudError("not_found", "No such node."))
+
+    async def creation():
+        await watch.begin(None)
+        assert await watch.failed(None) is False, "the engine must not try again by itself"
+        await asyncio.sleep(0.3)
+
+    asyncio.run(creation())
+    assert warned == []
