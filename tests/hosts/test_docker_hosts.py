@@ -40,7 +40,7 @@ def open_user_way(published, relay, tmp_path, monkeypatch):
 
     def ssh(name, command, user="nixie"):
         config = published.ssh_config(tmp_path / "ssh_config", relay, user)
-        return subprocess.run(["ssh", "-F", config, name, command], capture_output=True, text=True, timeout=60)
+        return subprocess.run(["ssh", "-F", config, name, command], capture_output=True, text=True, timeout=2 * BOOT)
 
     return ssh
 
