@@ -32,18 +32,23 @@ def failures(report: Report) -> list[Check]:
 
 
 def verdict(report: Report) -> str:
-    """One sentence about what failed: host, check, expected, found, what to do; "" when nothing did."""
-    failed = failures(report)
-    if not failed:
-        return ""
-    sentences = []
-    for check in failed[:3]:
-        where = check.host or "the pod"
-        wanted = f", expected {check.expected}" if check.expected else ""
-        advice = f"; {check.remedy}" if check.remedy else ""
-        sentences.append(f"{where}, {check.title.lower()}: {check.found}{wanted}{advice}.")
-    more = f" And {len(failed) - 3} more in the report." if len(failed) > 3 else ""
-    return " ".join(sentences) + more
+    """One sentence for each thing that failed: where, check, found, expected, what to do; "" when nothing did."""
+    sentences: list[str] = []
+    said: set[str] = set()
+    dead: set[str | None] = set()
+    for pod in report.pods:
+        for check in pod.checks:
+            # A host that does not answer fails in more ways, all of one cause.
+            if check.status is not Status.FAIL or check.host in dead:
+                continue
+            if check.id == "reachable":
+                dead.add(check.host)
+            wanted = f", expected {check.expected}" if check.expected else ""
+            advice = f"; {check.remedy}" if check.remedy and check.remedy not in said else ""
+            said.add(check.remedy)
+            sentences.append(f"{check.host or f'pod {pod.name}'}, {check.title}: {check.found}{wanted}{advice}.")
+    more = f" And {len(sentences) - 3} more in the report." if len(sentences) > 3 else ""
+    return " ".join(sentences[:3]) + more
 
 
 def _pod(evidence: PodEvidence) -> PodReport:

@@ -33,7 +33,7 @@ def _reachable(pod: PodEvidence, host: HostEvidence) -> Check:
         return check.model_copy(
             update={
                 "status": Status.FAIL,
-                "found": f"does not answer ({reason})",
+                "found": f"does not answer ({reason})" if reason else "does not answer",
                 "remedy": advice_for_dead_host(pod, host.name),
             }
         )

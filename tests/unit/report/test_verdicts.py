@@ -41,7 +41,7 @@ def lose_host(state: str) -> PodEvidence:
 
 def test_a_dead_host_of_a_ready_node_means_replacing_the_slice_by_its_urn() -> None:
     sentence = verdict(judged(lose_host("READY")))
-    assert sentence.startswith("pod-w2, reachable: does not answer (ssh: connect to host: No route to host)")
+    assert sentence.startswith("pod-w2, Reachable: does not answer (ssh: connect to host: No route to host)")
     assert f"`pulumi up --replace '{URN}'`" in sentence
     assert "cannot be replaced alone" in sentence
 
@@ -185,3 +185,22 @@ def test_check_mode_proves_nothing_and_says_so() -> None:
     assert report.status is Status.SKIP
     assert verdict(report) == ""
     assert "not launched in check mode" in report.summary
+
+
+def test_a_dead_host_is_one_sentence_although_it_fails_in_two_checks() -> None:
+    pod = lose_host("READY")
+    pod.not_launched = ""
+    for host in pod.hosts:
+        host.joined = None if host.name == "pod-w2" else joined(host.worker, until="imported")
+    assert len(failures(judged(pod))) == 2
+    assert verdict(judged(pod)).count("pod-w2,") == 1
+
+
+def test_fewer_devices_with_a_right_sum_are_no_wrong_sum() -> None:
+    pod = evidence()
+    for host in pod.hosts:
+        for phase, changed in (("devices", {"count": 14}), ("sum", {"expected": 105, "found": [105]})):
+            line = host.joined.passed(phase) if host.joined else None
+            assert line is not None
+            line.update(changed)
+    assert [check.id for check in failures(judged(pod))] == ["devices"]
