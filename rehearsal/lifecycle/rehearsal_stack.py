@@ -11,7 +11,8 @@ import yaml
 
 from rehearsal.lifecycle.machine_packages import machine_packages
 from rehearsal.paths import RehearsalPaths
-from tpuwright.accelerators import lookup
+from tpuwright.accelerators import UnknownAcceleratorError, lookup
+from tpuwright.errors import TpuwrightError
 
 LOGIN = "researcher"
 
@@ -60,12 +61,18 @@ def write_stack_file(file: Path, paths: RehearsalPaths, endpoint: str, project: 
 def choose_accelerator(file: Path, accelerator_type: str) -> None:
     """Make the first pod of the stack file an `accelerator_type`, with one CPU device for each JAX device of a host.
 
-    Raises tpuwright.accelerators' error for a type that does not exist.
+    A zone that does not offer the type gives way to the first that is known to. Raises TpuwrightError for a type that
+    does not exist.
     """
-    chosen = lookup(accelerator_type)
+    try:
+        chosen = lookup(accelerator_type)
+    except UnknownAcceleratorError as error:
+        raise TpuwrightError(str(error)) from error
     document = yaml.safe_load(file.read_text(encoding="utf-8"))
     pod = document["config"]["tpuwright:pods"][0]
     pod["accelerator_type"] = chosen.name
+    if pod["zones"][0] not in chosen.generation.zones:
+        pod["zones"] = [chosen.generation.zones[0]]
     pod["jax_environment"] = {
         **pod.get("jax_environment", {}),
         "XLA_FLAGS": f"--xla_force_host_platform_device_count={chosen.devices // chosen.hosts}",

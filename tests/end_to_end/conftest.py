@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,27 +81,24 @@ class Life:
     def recover(self) -> str:
         return self.run(["tpuwright", "recover"])
 
-    def kill_when(self, command: Sequence[str], pattern: str, within: float = 120) -> None:
-        """Start `command` and kill -9 it (it alone, as a person would) once its output matches `pattern`."""
-        process = subprocess.Popen(
-            command,
-            cwd=REPOSITORY,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-        said: list[str] = []
+    def kill_when(self, command: Sequence[str], moment: Callable[[str], bool], within: float = 180) -> None:
+        """Start `command` and kill -9 it (it alone, as a person would) once `moment` is true of what it has said."""
+        log = self.paths.root / "killed.log"
+        with log.open("w") as output:
+            process = subprocess.Popen(
+                command,
+                cwd=REPOSITORY,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
         deadline = time.monotonic() + within
-        assert process.stdout is not None
-        for line in process.stdout:
-            said.append(line)
-            if re.search(pattern, line):
-                break
-            assert time.monotonic() < deadline, f"never said {pattern!r}:\n{''.join(said)}"
-        assert process.poll() is None, f"ended before it said {pattern!r}:\n{''.join(said)}"
+        while not moment(log.read_text(errors="replace")):
+            assert process.poll() is None, f"ended before its moment came:\n{log.read_text()[-4000:]}"
+            assert time.monotonic() < deadline, f"its moment never came:\n{log.read_text()[-4000:]}"
+            time.sleep(0.05)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
 
@@ -119,8 +116,8 @@ class Life:
         found: dict[str, Any] = answer.json()
         return found
 
-    def node(self, name: str = "pod") -> dict[str, Any]:
-        """The node as the API has it now."""
+    def node(self) -> dict[str, Any]:
+        """The stack's one node as the API has it now; {} while there is none."""
         token = self.paths.token.read_text().strip()
         answer = httpx.get(
             f"{self.endpoint}/v2alpha1/projects/{self.project}/locations/-/nodes",
@@ -128,7 +125,7 @@ class Life:
             timeout=60,
         )
         answer.raise_for_status()
-        return next(found for found in answer.json()["nodes"] if found["name"].endswith(f"/{name}"))
+        return next(iter(answer.json().get("nodes", [])), {})
 
     @property
     def report(self) -> Report:

@@ -16,20 +16,17 @@ from .conftest import Life
 
 pytestmark = [pytest.mark.lifecycle, pytest.mark.docker, pytest.mark.pulumi, pytest.mark.timeout(900)]
 
-NODE = "projects/tpuwright-rehearsal/locations/us-central2-b/nodes/pod"
-"""A v4-16 has two hosts, the fewest that make a pod."""
-
 
 def fail_host(life: Life, worker: int) -> None:
-    life.tell_emulator("POST", f"nodes/{NODE}:fail-host?worker={worker}")
+    life.tell_emulator("POST", f"nodes/{life.node()['name']}:fail-host?worker={worker}")
 
 
 def test_an_up_that_was_killed_is_recovered_and_converges(life: Life) -> None:
-    life.begin("v4-16")
+    life.begin("v4-16")  # two hosts: the fewest that make a pod
     life.tell_emulator("PATCH", "settings", {"timings": {"node_create": 15}})
     life.kill_when(
         ["pulumi", "up", "--yes", "--skip-preview", "--non-interactive"],
-        r"V2Vm.*creating",
+        lambda _said: life.node().get("state") == "CREATING",
     )
     assert "locked" in life.up(ok=False)
     said = life.recover()
@@ -41,7 +38,7 @@ def test_an_up_that_was_killed_is_recovered_and_converges(life: Life) -> None:
 
 
 def test_a_site_that_was_killed_converges_when_run_again(life: Life) -> None:
-    life.kill_when(["ansible-playbook", "site.yml", "-i", "inventories/pod"], r"TASK \[jax")
+    life.kill_when(["ansible-playbook", "site.yml", "-i", "inventories/pod"], lambda said: "TASK [jax" in said)
     life.site()
     assert life.verified
 
@@ -79,7 +76,7 @@ def test_a_preempted_spot_pod_is_replaced_by_up_and_configured_without_a_host_ke
     life.run(["pulumi", "config", "set", "--path", "tpuwright:pods[0].provisioning_model", "spot"])
     life.up()
     life.site()
-    life.tell_emulator("POST", f"nodes/{NODE}:preempt")
+    life.tell_emulator("POST", f"nodes/{life.node()['name']}:preempt")
     assert life.node()["state"] == "PREEMPTED"
     refused = life.site(ok=False)
     assert "PREEMPTED" in refused
@@ -95,7 +92,10 @@ def test_a_preempted_spot_pod_is_replaced_by_up_and_configured_without_a_host_ke
 
 def test_a_destroy_that_was_killed_is_recovered_and_leaves_nothing(life: Life) -> None:
     life.tell_emulator("PATCH", "settings", {"timings": {"node_delete": 15}})
-    life.kill_when(["pulumi", "destroy", "--yes", "--skip-preview", "--non-interactive"], r"V2Vm.*deleting")
+    life.kill_when(
+        ["pulumi", "destroy", "--yes", "--skip-preview", "--non-interactive"],
+        lambda _said: life.node().get("state") == "DELETING",
+    )
     life.tell_emulator("PATCH", "settings", {"timings": {"node_delete": 0.2}})
     assert "Released the lock" in life.recover()
     life.destroy()

@@ -25,6 +25,7 @@ NODE = {
     "type": "gcp:tpu/v2Vm:V2Vm",
     "inputs": {"name": "pod", "zone": "us-west4-a"},
 }
+STACK_RESOURCE = {"urn": "urn:pulumi:rehearsal::tpuwright::pulumi:pulumi:Stack::tpuwright-rehearsal"}
 NODE_PATH = "projects/p/locations/us-west4-a/nodes/pod"
 
 
@@ -53,12 +54,17 @@ class Engine:
 
     def __init__(self, lock: Path | None, pending: Sequence[dict[str, Any]] = ()) -> None:
         self.lock, self.pending, self.calls = lock, pending, list[list[str]]()
+        self.imported: dict[str, Any] = {}
 
-    def __call__(self, arguments: Sequence[str]) -> str:
+    def __call__(self, arguments: Sequence[str], stdin: str = "") -> str:
         self.calls.append(list(arguments))
+        if arguments[:2] == ["stack", "import"]:
+            self.imported = json.loads(stdin)["deployment"]
         if arguments[0] == "cancel" and self.lock:
             self.lock.unlink()
-        return json.dumps({"deployment": {"pending_operations": list(self.pending)}})
+        return json.dumps(
+            {"version": 3, "deployment": {"resources": [STACK_RESOURCE], "pending_operations": list(self.pending)}}
+        )
 
     def called(self, verb: str) -> list[str] | None:
         return next((call for call in self.calls if call[0] == verb), None)
@@ -108,24 +114,15 @@ def test_a_create_that_reached_the_cloud_is_imported(tmp_path: Path) -> None:
     engine = Engine(None, [{"type": "creating", "resource": NODE}])
     done = run(tmp_path, engine, {NODE_PATH: {"state": "READY", "labels": {"tpuwright-stack": "rehearsal"}}})
     assert done.settled == {NODE["urn"]: Verdict.IMPORT}
-    refresh = engine.called("refresh")
-    assert refresh is not None
-    assert refresh[4:9] == [
-        "rehearsal",
-        "--import-pending-creates",
-        NODE["urn"],
-        "--import-pending-creates",
-        NODE_PATH,
-    ]
+    assert engine.imported == {"resources": [STACK_RESOURCE, {**NODE, "id": NODE_PATH}]}
+    assert engine.called("refresh") is not None
 
 
 def test_a_create_that_never_reached_the_cloud_is_cleared(tmp_path: Path) -> None:
     engine = Engine(None, [{"type": "creating", "resource": NODE}])
     assert run(tmp_path, engine).settled == {NODE["urn"]: Verdict.CLEAR}
-    refresh = engine.called("refresh")
-    assert refresh is not None
-    assert "--clear-pending-creates" in refresh
-    assert "--import-pending-creates" not in refresh
+    assert engine.imported == {"resources": [STACK_RESOURCE]}
+    assert engine.called("refresh") is not None
 
 
 def test_what_another_stack_made_is_never_taken_over(tmp_path: Path) -> None:
@@ -157,13 +154,8 @@ def test_a_routers_nat_is_looked_for_inside_its_router(tmp_path: Path) -> None:
     without = Engine(None, [{"type": "creating", "resource": resource}])
     assert run(tmp_path, without, {router: {"name": "rt"}}).settled[resource["urn"]] is Verdict.CLEAR
     having = Engine(None, [{"type": "creating", "resource": resource}])
-    assert (
-        run(tmp_path, having, {router: {"nats": [{"name": "nat"}]}}).settled[resource["urn"]]
-        is Verdict.IMPORT
-    )
-    refresh = having.called("refresh")
-    assert refresh is not None
-    assert "p/us-west4/rt/nat" in refresh
+    assert run(tmp_path, having, {router: {"nats": [{"name": "nat"}]}}).settled[resource["urn"]] is Verdict.IMPORT
+    assert having.imported["resources"][-1]["id"] == "p/us-west4/rt/nat"
 
 
 @pytest.mark.parametrize(

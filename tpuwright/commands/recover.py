@@ -62,7 +62,7 @@ def _project_name(project: Path) -> str:
     return str(yaml.safe_load((project / "Pulumi.yaml").read_text(encoding="utf-8"))["name"])
 
 
-def _pulumi(project: Path, arguments: Sequence[str]) -> str:
+def _pulumi(project: Path, arguments: Sequence[str], stdin: str = "") -> str:
     from tpuwright.errors import TpuwrightError
 
     done = subprocess.run(
@@ -70,7 +70,7 @@ def _pulumi(project: Path, arguments: Sequence[str]) -> str:
         cwd=project,
         capture_output=True,
         text=True,
-        stdin=subprocess.DEVNULL,
+        input=stdin,
         check=False,
     )
     if done.returncode != 0:

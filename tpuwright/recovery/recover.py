@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from tpuwright.errors import TpuwrightError
 from tpuwright.recovery.locks import Lock, locks_of
 from tpuwright.recovery.pending import Fetch, Verdict, judge, pending_operations
 
-Pulumi = Callable[[Sequence[str]], str]
-"""Runs `pulumi ARGUMENTS` on the stack and returns its standard output; raises where it fails."""
+
+class Pulumi(Protocol):
+    """Runs `pulumi ARGUMENTS` on the stack, with `stdin` as its input; returns its output; raises where it fails."""
+
+    def __call__(self, arguments: Sequence[str], stdin: str = "") -> str: ...
 
 
 class CannotRecover(TpuwrightError):
@@ -54,18 +58,35 @@ def recover(
         done.released = [lock.owner for lock in locks]
         say(f"Released the lock of stack {stack}: its owner ({'; '.join(done.released)}) is dead.")
 
-    pending = pending_operations(json.loads(pulumi(["stack", "export", "--stack", stack])), defaults)
-    imports: list[str] = []
-    for operation in pending:
+    export = json.loads(pulumi(["stack", "export", "--stack", stack]))
+    adopted: dict[str, str] = {}
+    for operation in pending_operations(export, defaults):
         verdict = judge(operation, fetch, stack)
         done.settled[operation.urn] = verdict
         say(f"{operation.name} was {operation.kind} when the command died; it {verdict.value}.")
         if verdict is Verdict.IMPORT and operation.where is not None:
-            imports += ["--import-pending-creates", operation.urn]
-            imports += ["--import-pending-creates", operation.where.import_id]
-    if pending:
-        pulumi(["refresh", "--yes", "--skip-preview", "--stack", stack, *imports, "--clear-pending-creates"])
+            adopted[operation.urn] = operation.where.import_id
+    if done.settled:
+        pulumi(["stack", "import", "--stack", stack], stdin=json.dumps(settle(export, adopted)))
+        pulumi(["refresh", "--yes", "--skip-preview", "--stack", stack])
     return done
+
+
+def settle(export: dict[str, Any], adopted: Mapping[str, str]) -> dict[str, Any]:
+    """An exported deployment without pending operations: those in `adopted` (URN to id) are resources of it.
+
+    `pulumi refresh --import-pending-creates` says that it does this, but 3.256.0 turns the operations into imports that
+    nothing carries out. What is adopted comes last, as all that it depends on was there when its creation began; the
+    refresh that follows fills in its outputs.
+    """
+    deployment = dict(export["deployment"])
+    operations = deployment.pop("pending_operations", None) or []
+    made = [
+        {**operation["resource"], "id": adopted[operation["resource"]["urn"]]}
+        for operation in operations
+        if operation["resource"]["urn"] in adopted
+    ]
+    return {**export, "deployment": {**deployment, "resources": [*deployment.get("resources", []), *made]}}
 
 
 def _refuse_living_owner(lock: Lock, stack: str) -> None:
