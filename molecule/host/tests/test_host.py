@@ -46,6 +46,13 @@ def test_a_login_finds_jax_and_the_pods_variables(host: Any) -> None:
     assert host.check_output(f'zsh -lc "python -c \\"{code}\\""') == "0.10.2 cpu 4"
 
 
+def test_a_command_over_ssh_finds_it_too_and_another_environment_stays(host: Any) -> None:
+    assert host.check_output("command -v python") == "/home/ada/venv/bin/python"
+    assert host.check_output("VIRTUAL_ENV=/srv/mine PATH=/srv/mine/bin:$PATH zsh -c 'echo $PATH'").startswith(
+        "/srv/mine"
+    )
+
+
 def test_the_virtual_environment_belongs_to_its_user_and_is_new_enough(host: Any) -> None:
     script = "import sys; print(sys.version_info >= (3, 11), sys.prefix)"
     for name in ("ada", "grace"):
