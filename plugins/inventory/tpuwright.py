@@ -59,7 +59,8 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]
                 self.get_option("stack"),
             )
         except TpuwrightError as error:
-            raise AnsibleParserError(str(error)) from error
+            # Without its cause, as Ansible would print the sentence a second time.
+            raise AnsibleParserError(str(error)) from None
         for group, members in found.groups.items():
             self.inventory.add_group(group)
             for name in members:

@@ -21,8 +21,9 @@ def pods_of(
     """
     pods: dict[str, Mapping[str, Any]] = {}
     for variables in hosts.values():
-        about = variables["__verify_about"]
-        pods.setdefault(about["pod"]["name"], about)
+        # A host that an earlier play lost never came here; the other members know its pod.
+        if about := variables.get("__verify_about"):
+            pods.setdefault(about["pod"]["name"], about)
     found = []
     for entry in pods.values():
         pod = PodOutput.model_validate(entry["pod"])
@@ -40,6 +41,8 @@ def _host(member: Mapping[str, Any], variables: Mapping[str, Any] | None) -> Hos
     host = HostEvidence(name=member["name"], worker=member["worker"], internal_ip=member["internal_ip"])
     if variables is None:
         return host.model_copy(update={"error": "this play leaves it out"})
+    if "__verify_about" not in variables:
+        return host.model_copy(update={"unreachable": "lost while it was configured: see what was said of it above"})
     asked = variables.get("__verify_host") or {}
     update: dict[str, Any] = {}
     if asked.get("unreachable"):

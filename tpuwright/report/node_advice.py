@@ -8,6 +8,8 @@ from tpuwright.report.evidence import PodEvidence
 
 #: States that end in READY by themselves; the same set as tpuwright.cloud.tpu.COMING, which loads Google's client.
 REPAIRING_STATES: Final = frozenset({"CREATING", "REPAIRING", "RESTARTING", "STARTING", "REIMAGING", "UNHIDING"})
+#: Of a READY node: the cloud sees that something is wrong, and a repair may follow.
+NOTICED_HEALTH: Final = frozenset({"TIMEOUT", "UNHEALTHY_MAINTENANCE"})
 
 
 def node_in_words(pod: PodEvidence) -> str:

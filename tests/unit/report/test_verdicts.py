@@ -204,3 +204,11 @@ def test_fewer_devices_with_a_right_sum_are_no_wrong_sum() -> None:
             assert line is not None
             line.update(changed)
     assert [check.id for check in failures(judged(pod))] == ["devices"]
+
+
+def test_a_dead_host_that_the_cloud_has_noticed_may_be_repaired_or_replaced() -> None:
+    pod = lose_host("READY")
+    pod.node.health, pod.node.description = "TIMEOUT", "Worker 2 does not answer."
+    sentence = verdict(judged(pod))
+    assert "may repair pod-w2" in sentence
+    assert f"`pulumi up --replace '{URN}'`" in sentence
