@@ -121,8 +121,9 @@ def _summary(pod: PodReport, evidence: PodEvidence) -> str:
         )
     if pod.status is Status.SKIP:
         return f"Pod {pod.name} was looked at, but nothing was launched on it: {evidence.not_launched}."
-    bad = [host.name for host in pod.hosts if host.status is Status.FAIL]
-    failed = [check.title.lower() for check in pod.checks if check.status is Status.FAIL]
-    return f"Pod {pod.name} does not work: {', '.join(dict.fromkeys(failed))} failed" + (
-        f" on {', '.join(bad)}." if bad else "."
-    )
+    blamed: dict[str, list[str]] = {}
+    for check in pod.checks:
+        if check.status is Status.FAIL:
+            blamed.setdefault(check.host or "the whole", []).append(check.title)
+    words = "; ".join(f"{where} failed ({', '.join(titles)})" for where, titles in blamed.items())
+    return f"Pod {pod.name} does not work: {words}."

@@ -38,4 +38,9 @@ def advice_for_dead_host(pod: PodEvidence, host: str) -> str:
     if pod.node.state in ("PREEMPTED", "TERMINATED"):
         return f"{said}: run `pulumi up`, which replaces the pod, then site.yml"
     command = f"`pulumi up --replace '{pod.node.urn}'`" if pod.node.urn else "`pulumi up --replace` with its URN"
+    if pod.node.health in NOTICED_HEALTH:
+        return (
+            f"{said}: it has noticed and may repair {host} within minutes (the inventory waits for that, so run "
+            f"site.yml again); if it does not, replace the slice with {command}, as one host of it cannot be replaced alone"
+        )
     return f"{said}: one host of a slice cannot be replaced alone; {command} replaces the slice, then run site.yml"

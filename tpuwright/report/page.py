@@ -7,7 +7,7 @@ from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from tpuwright.report.model import PodReport, Report, Status
+from tpuwright.report.model import Check, PodReport, Report, Status
 
 _WORDS: Final = {
     Status.PASS: "works",
@@ -19,13 +19,19 @@ _WORDS: Final = {
 
 def page(report: Report) -> str:
     """The HTML; everything that hosts said is escaped."""
-    return _template().render(report=report, words=_WORDS, columns=_columns)
+    return _template().render(report=report, words=_WORDS, columns=_columns, by_weight=_by_weight)
 
 
 def _columns(pod: PodReport) -> int:
-    """How many hosts stand side by side in the picture: about twice as wide as high."""
+    """How many hosts stand side by side in the picture: whole rows, wider than high, at most 16."""
     hosts = len(pod.hosts)
-    return next((width for width in range(1, hosts + 1) if width * width >= 2 * hosts), hosts)
+    return min(16, next((width for width in range(1, hosts) if hosts % width == 0 and width**2 >= 2 * hosts), hosts))
+
+
+def _by_weight(pod: PodReport) -> list[Check]:
+    """What needs attention first, else in order."""
+    order = [Status.FAIL, Status.WARN, Status.SKIP, Status.PASS]
+    return sorted(pod.checks, key=lambda check: order.index(check.status))
 
 
 @cache
