@@ -34,7 +34,7 @@ class HostFacts(_Evidence):
 
 
 class Joined(_Evidence):
-    """The result of the module tpuwright_join; ``ended`` is exit, signal or limit, ``state`` the kernel's letter."""
+    """The result of tpuwright_process_result; ``ended`` is exit, signal or limit, ``state`` the kernel's letter."""
 
     phases: list[dict[str, Any]] = Field(default_factory=list)
     ended: str

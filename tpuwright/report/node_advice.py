@@ -41,6 +41,6 @@ def advice_for_dead_host(pod: PodEvidence, host: str) -> str:
     if pod.node.health in NOTICED_HEALTH:
         return (
             f"{said}: it has noticed and may repair {host} within minutes (the inventory waits for that, so run "
-            f"site.yml again); if it does not, replace the slice with {command}, as one host of it cannot be replaced alone"
+            f"site.yml again); if not, one host of a slice cannot be replaced alone, and {command} replaces the slice"
         )
     return f"{said}: one host of a slice cannot be replaced alone; {command} replaces the slice, then run site.yml"
