@@ -27,11 +27,17 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         given = self._task.args
         variables = task_vars or {}
         hosts = {name: self._of_host(name, variables) for name in variables["ansible_play_hosts_all"]}
-        not_launched = "not launched in check mode" if variables.get("ansible_check_mode") else ""
+        checking = bool(variables.get("ansible_check_mode"))
+        not_launched = "not launched in check mode" if checking else ""
         pods = pods_of(hosts, Limits.model_validate(given), not_launched, lambda pod: self._ask(given["stack"], pod))
         report = build(given["stack"], pods)
-        data, people = write(report, Path(given["directory"]))
         self._display.display("\n" + table(report))
+        if checking:
+            # Hosts that are not configured yet lack what configuration would bring: that is no failure of a check run,
+            # and the last real report stays.
+            result.update(changed=False, status=report.status.value)
+            return result
+        data, people = write(report, Path(given["directory"]))
         self._display.display(f"Report: {people}")
         problem = verdict(report)
         result.update(changed=False, report=str(data), page=str(people), status=report.status.value)
