@@ -1,4 +1,4 @@
-"""Starting a real Docker daemon directly, beside the machine's own: another socket, no networks, no firewall rules."""
+"""Starting a real Docker daemon directly, beside the machine's own: its own socket and its own network namespace."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def daemon_at(place: Path, programs: Path, options: str) -> str:
     own = f"-H unix://{place}/socket --data-root {place}/data --exec-root {place}/exec --pidfile {place}/pid"
     script = programs / "dockerd-for-tests"
-    script.write_text(f'#!/bin/sh\nexec {DOCKERD} {own} {options} "$@"\n')
+    # In the machine's own network namespace, a daemon without a bridge would remove the bridge of the other one.
+    script.write_text(f'#!/bin/sh\nexec unshare --net {DOCKERD} {own} {options} "$@"\n')
     script.chmod(0o755)
     return script.name
 
