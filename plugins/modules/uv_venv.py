@@ -89,7 +89,8 @@ class Environment:
 
     def make(self, request: str) -> None:
         if self.path.exists():
-            if not (self.path / "pyvenv.cfg").exists() and any(self.path.iterdir()):
+            ours = any((self.path / mark).exists() for mark in ("pyvenv.cfg", "CACHEDIR.TAG"))  # the latter: cut short
+            if not ours and any(self.path.iterdir()):
                 self.module.fail_json(
                     msg=f"{self.path} is there and is not a virtual environment: it was not touched. Move it away."
                 )
