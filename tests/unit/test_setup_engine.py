@@ -161,7 +161,7 @@ def test_a_build_that_fails_is_quoted_with_what_would_help(
 ) -> None:
     monkeypatch.setattr(pulumi, "RELEASES", "http://127.0.0.1:9/releases")
     go = no_engine / "go"
-    go.write_text("#!/bin/sh\necho 'dial tcp: lookup proxy.golang.org: no such host' >&2; exit 1\n")
+    go.write_text("#!/bin/sh\necho 'dial tcp: lookup proxy.example: no such host' >&2; exit 1\n")
     go.chmod(0o755)
     with pytest.raises(StepFailed, match=r"could not be built \(dial tcp: .*no such host\).*GOPROXY"):
         pulumi.PulumiEngine().provide(Work(tmp_path / "log"))
