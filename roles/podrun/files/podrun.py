@@ -157,8 +157,9 @@ def _interrupt(*_: object) -> NoReturn:
 
 
 def main() -> int:
-    signal.signal(signal.SIGTERM, _interrupt)
-    signal.signal(signal.SIGHUP, _interrupt)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup asked for that
+            signal.signal(number, _interrupt)
     try:
         return run(parse(sys.argv[1:]))
     except Refused as refusal:
