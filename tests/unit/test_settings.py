@@ -158,6 +158,7 @@ def test_all_problems_are_found_at_once_and_numbered(tmp_path):
         ({"labels": {f"k{i}": "v" for i in range(61)}}, "pods[0].labels make 65 labels with those of the stack, and Google takes 64"),
         ({"endpoints": {"iap": "ws://example.org/v4"}}, "endpoints.iap 'ws://example.org/v4' would send your access token in clear text"),
         ({"packages": {"ca_bundle": "nope.pem"}}, "packages.ca_bundle 'nope.pem' does not exist"),
+        ({"packages": {"https_proxy": "http://me:hidden@proxy:3128"}}, "packages.https_proxy carries a password"),
         ({"podz": []}, "podz is not a setting, so it would change nothing; the nearest is 'pods'"),
         ({"gcp": {"project": "x"}}, "gcp is not a setting"),
     ],

@@ -8,6 +8,7 @@ in ``relations.py``; reading them from a stack in ``loading.py``.
 from __future__ import annotations
 
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -98,6 +99,17 @@ class PackageSettings(Section):
     http_proxy: Annotated[str | None, Field(description="the proxy for http")] = None
     https_proxy: Annotated[str | None, Field(description="the proxy for https")] = None
     no_proxy: Annotated[str | None, Field(description="what is reached without the proxy")] = None
+
+    @field_validator("pip_index_url", "http_proxy", "https_proxy")
+    @classmethod
+    def _no_password(cls, address: str | None) -> str | None:
+        if address is not None and urlsplit(address).password:
+            raise RefusedError(
+                "carries a password, which would stand in the stack's file, its exports and every host in plain text: "
+                "use one that needs none",
+                hide=True,
+            )
+        return address
 
 
 class GcpSettings(BaseModel):
