@@ -71,7 +71,7 @@ def _no_capacity(match: re.Match[str]) -> str:
     place = f"zone {zone}" if zone else "this zone"
     return (
         f"There is no free capacity for this accelerator in {place} right now: try again later, "
-        "name another zone in tpuwright:pods[].zones, or ask for provisioning_model: spot."
+        "name another zone in tpuwright:pods[].zones, or try the other provisioning_model (standard, spot)."
     )
 
 
