@@ -1,4 +1,4 @@
-"""The peak of memory that a rehearsal takes: our processes (proportional share) and the host containers."""
+"""The peak of memory that a rehearsal takes: our processes (resident sets) and the host containers."""
 
 from __future__ import annotations
 

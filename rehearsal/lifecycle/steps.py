@@ -114,7 +114,7 @@ class Steps:
         table = Table(box=None, pad_edge=False, show_header=False)
         for timing in self.timings:
             mark = "[green]✓[/]" if timing.ok else "[red]✗[/]"
-            table.add_row(mark, escape(timing.title), f"{timing.seconds:.1f} s", style=None)
+            table.add_row(mark, escape(timing.title), f"{timing.seconds:.1f} s")
         table.add_row("", "[bold]in all[/]", f"[bold]{sum(t.seconds for t in self.timings):.1f} s[/]")
         table.columns[2].justify = "right"
         return table

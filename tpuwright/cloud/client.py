@@ -28,6 +28,14 @@ DEFAULT_ENDPOINTS: Final[dict[str, str]] = {
     "cloudresourcemanager": "https://cloudresourcemanager.googleapis.com/v1/",
     "serviceusage": "https://serviceusage.googleapis.com/v1/",
 }
+ENDPOINT_KEYS: Final[dict[str, str]] = {
+    "tpu": "gcp:tpuV2CustomEndpoint",
+    "compute": "gcp:computeCustomEndpoint",
+    "iam": "gcp:iamCustomEndpoint",
+    "cloudresourcemanager": "gcp:resourceManagerCustomEndpoint",
+    "serviceusage": "gcp:serviceUsageCustomEndpoint",
+}
+"""The key of a stack's configuration that replaces the default endpoint of each service."""
 TIMEOUT_SECONDS: Final = 30
 RETRY_SECONDS: Final = 20.0
 _LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})

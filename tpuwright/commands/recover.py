@@ -82,12 +82,11 @@ def _pulumi(project: Path, arguments: Sequence[str], stdin: str = "") -> str:
 def _fetch(config: dict[str, str], service: str, path: str) -> dict[str, Any] | None:
     import httpx
 
-    from tpuwright.cloud.client import DEFAULT_ENDPOINTS
+    from tpuwright.cloud.client import DEFAULT_ENDPOINTS, ENDPOINT_KEYS
     from tpuwright.cloud.credentials import access_token
     from tpuwright.cloud.errors import from_text
 
-    keys = {"tpu": "gcp:tpuV2CustomEndpoint", "compute": "gcp:computeCustomEndpoint", "iam": "gcp:iamCustomEndpoint"}
-    endpoint = config.get(keys[service]) or DEFAULT_ENDPOINTS[service]
+    endpoint = config.get(ENDPOINT_KEYS[service]) or DEFAULT_ENDPOINTS[service]
     asked = f"whether {path} exists"
     try:
         answer = httpx.get(

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tpuwright.cloud.client import DEFAULT_ENDPOINTS, call, pages, service
+from tpuwright.cloud.client import DEFAULT_ENDPOINTS, ENDPOINT_KEYS, call, pages, service
 from tpuwright.cloud.credentials import TOKEN_VARIABLE, access_token
 from tpuwright.cloud.errors import CloudError
 from tpuwright.cloud.tpu import TpuApi
@@ -33,11 +33,6 @@ NEEDED_APIS = (
     "serviceusage.googleapis.com",
     "tpu.googleapis.com",
 )
-_ENDPOINT_KEYS = {
-    "tpu": "gcp:tpuV2CustomEndpoint",
-    "cloudresourcemanager": "gcp:resourceManagerCustomEndpoint",
-    "serviceusage": "gcp:serviceUsageCustomEndpoint",
-}
 
 
 class GoogleChecks:
@@ -168,5 +163,5 @@ class GoogleChecks:
         return service(name, self._endpoint(name))
 
     def _endpoint(self, name: str) -> str:
-        configured = read_configuration(self._directory, self._stack).get(_ENDPOINT_KEYS[name])
+        configured = read_configuration(self._directory, self._stack).get(ENDPOINT_KEYS[name])
         return configured or DEFAULT_ENDPOINTS[name]
